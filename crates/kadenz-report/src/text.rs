@@ -249,6 +249,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn words_survive_a_shell() {
+        assert_eq!(shell_quoted("my run"), "'my run'");
+        assert_eq!(shell_quoted(""), "''");
+        assert_eq!(shell_quoted("$(reboot)"), "'$(reboot)'");
+    }
+
+    #[test]
     fn what_steers_a_terminal_is_shown_and_the_rest_stays() {
         let kept = "Grüße, 你好, \u{1f980}: e\u{301}, \u{5e9}\u{5dc}\u{5d5}\u{5dd}\n\tx\u{fffd}";
         assert_eq!(visible(kept), kept);

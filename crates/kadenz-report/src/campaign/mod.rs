@@ -123,10 +123,8 @@ fn refused(varied: &[Varied], runs: &[CampaignRun]) -> Vec<String> {
     }
     let words = all.into_iter().map(|((combination, measure), count)| {
         let values = values(varied, combination).join(", ");
-        format!(
-            "{values}: {measure} in {}",
-            numbers::counted(count as u64, "run")
-        )
+        let runs = numbers::counted(count as u64, "run");
+        format!("{values} ({runs}): {measure}")
     });
     words.collect()
 }

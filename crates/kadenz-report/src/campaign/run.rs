@@ -1,5 +1,6 @@
 //! A campaign's record of a run: figures, and the frequency of values of each size.
 
+use crate::findings::Finding;
 use crate::statistics::Percent;
 use crate::summary::{SeriesSummary, Summary};
 
@@ -83,6 +84,8 @@ impl CampaignSeries {
                 _ => bins.push((bin, bucket.count)),
             }
         }
+        let refused = series.series.tuning.iter().filter(|it| !it.ok);
+        let refused = refused.filter_map(Finding::of_measure);
         Self {
             value,
             count: series.count,
@@ -91,20 +94,10 @@ impl CampaignSeries {
             p99_9_ns: series.percentile(Percent::P99_9),
             max_ns: series.max_ns,
             misses: series.verdict.map(|it| it.misses),
-            refused: refused(series),
+            refused: refused.map(|it| it.text).collect(),
             bins,
         }
     }
-}
-
-/// `policy: SCHED_FIFO 80 was requested, SCHED_OTHER is in force`, for each measure that was not granted.
-fn refused(series: &SeriesSummary) -> Vec<String> {
-    let measures = series.series.tuning.iter().filter(|it| !it.ok);
-    let words = measures.map(|it| {
-        let (name, asked) = (it.name.replace('_', " "), &it.requested);
-        format!("{name}: {asked} was requested, {} is in force", it.granted)
-    });
-    words.collect()
 }
 
 /// The bin of a value; early ones are in the first.

@@ -117,3 +117,16 @@ fn people_get_both_tables() {
         .terminal(Style::plain());
     assert!(none.plain().contains("0 of 12 runs"));
 }
+
+#[test]
+fn a_measure_that_was_refused_is_named_with_its_combination() {
+    let mut runs = runs();
+    for run in runs.iter_mut().filter(|it| it.combination == 3) {
+        run.series[0].refused = vec!["policy: SCHED_FIFO 80 was refused".to_owned()];
+    }
+    let shown = CampaignReport::of(facts(), &runs).document();
+    let shown = shown.terminal(Style::plain()).plain().to_string();
+    let values = values(&varied(), 3).join(", ");
+    let line = format!("{values} (3 runs): policy: SCHED_FIFO 80 was refused");
+    assert!(shown.contains(&line), "{shown}");
+}

@@ -11,6 +11,7 @@ use crate::document::{Document, Row, Table, TableCell};
 use crate::figures::printed;
 use crate::findings::Finding;
 use crate::machine::facts;
+use crate::text::shell_quoted;
 
 /// The facts of each run's machine.
 pub(super) fn host(out: &mut Markup, page: &Page<'_>) {
@@ -111,7 +112,7 @@ fn command(out: &mut Markup, index: usize, run: &RunOnPage<'_>) {
         let missing = "The run does not record the command that made it.";
         return blocks::write(out, &Document::new().missing(missing));
     }
-    let line: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    let line: Vec<_> = words.iter().map(|word| shell_quoted(word)).collect();
     let what = format!("the command of {}", run.label);
     out.copyable(&format!("command-{index}"), &what, &line.join(" "));
 }
@@ -127,27 +128,4 @@ fn parameters(run: &RunOnPage<'_>) -> Document {
         .map(|(name, value)| (name.clone(), words(value)));
     let summary = "Parameters in force, defaults included".to_owned();
     Document::new().folded(summary, Document::new().pairs(all))
-}
-
-/// Quotes a word for a POSIX shell.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_survive_a_shell() {
-        assert_eq!(quoted("--rate"), "--rate");
-        assert_eq!(quoted("my run"), "'my run'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(quoted(""), "''");
-        assert_eq!(quoted("$(reboot)"), "'$(reboot)'");
-    }
 }

@@ -151,6 +151,54 @@ fn a_run_that_was_killed_is_summarised_and_says_so() {
 }
 
 #[test]
+fn a_count_of_misses_that_cannot_be_is_counted_again() {
+    let (_folder, dir) = recorded(&values(), true);
+    let misses = |summary: &Summary| summary.series[0].verdict.unwrap().misses;
+    let before = misses(&Summary::of_run(&dir).unwrap());
+    edit(&dir.join("run.json"), |text| {
+        let (start, rest) = text.split_once("\"misses\": ").unwrap();
+        let rest = rest.trim_start_matches(|it: char| it.is_ascii_digit());
+        format!("{start}\"misses\": 18446744073709551600{rest}")
+    });
+    let summary = Summary::of_run(&dir).unwrap();
+    assert_eq!(ids(&summary), ["counts_differ"]);
+    assert_eq!(misses(&summary), before);
+}
+
+/// A loop that waits for a span after its work has a longer interval than that span.
+#[test]
+fn misses_an_hour_count_the_time_that_the_loop_kept() {
+    let points = |counts: &[u64]| -> Vec<IntervalPoint> {
+        let point = |(index, &count): (usize, &u64)| IntervalPoint {
+            start_s: index as f64,
+            length_s: 1.0,
+            count,
+            ..IntervalPoint::default()
+        };
+        counts.iter().enumerate().map(point).collect()
+    };
+    let hourly = |counts: &[u64]| {
+        let mut histogram = SignedHistogram::default();
+        (0..counts.iter().sum()).for_each(|_| histogram.record(100_000));
+        let series = Series {
+            deadline_ns: Some(50_000),
+            expected_interval_ns: Some(1_000_000),
+            counts: Counts {
+                recorded: histogram.count(),
+                misses: histogram.count(),
+                ..Counts::default()
+            },
+            ..Series::default()
+        };
+        let summary = SeriesSummary::new(series, &histogram, points(counts), 0);
+        summary.verdict.unwrap().misses_per_hour.unwrap().round()
+    };
+    assert_eq!(hourly(&[300, 500, 500, 200]), 500.0 * 3600.0);
+    // No interval lies within: the beat counts.
+    assert_eq!(hourly(&[300, 500]), 1000.0 * 3600.0);
+}
+
+#[test]
 fn damage_is_reported_and_the_rest_is_read() {
     let (_folder, dir) = recorded(&values(), true);
     edit(&dir.join("wakeup.hlog"), |text| {
