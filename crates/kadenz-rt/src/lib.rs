@@ -21,6 +21,7 @@ mod os;
 pub mod own_file;
 pub mod pi_mutex;
 pub mod random;
+pub mod regular_file;
 #[cfg(target_os = "linux")]
 pub mod shared;
 pub mod shield;

@@ -13,6 +13,8 @@ mod text;
 use std::path::{Component, Path};
 use std::sync::Arc;
 
+use kadenz_rt::regular_file;
+
 use super::Model;
 use super::coe::Dictionary;
 use super::fault::Planned;
@@ -322,7 +324,7 @@ impl SegmentPlan {
             if !is_beside(Path::new(name)) {
                 return Err("it does not lie beside the segment file".to_owned());
             }
-            let bytes = text_file::bytes(&folder.join(name), MAX);
+            let bytes = regular_file::bytes(&folder.join(name), MAX);
             let bytes = bytes.map_err(|error| error.to_string())?;
             esi::decode(bytes).map_err(|error| error.to_string())
         })

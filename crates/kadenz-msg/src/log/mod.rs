@@ -56,6 +56,7 @@ pub use faulty::{Fault, Faults, FaultyFile, FileCall};
 pub use file::{LogFile, SmallDisk};
 pub use info::{ChannelInfo, Damage, Info, Survey, survey};
 use kadenz_rt::clock::WallTime;
+use kadenz_rt::regular_file;
 pub use limits::{Limits, MAX_CHUNK_BYTES, MAX_MESSAGE_BYTES};
 
 /// A source of a log's bytes.
@@ -173,7 +174,7 @@ pub fn open(path: &Path) -> Result<Box<dyn LogReader>, LogError> {
     if path.is_dir() {
         return rosbag2::open(path);
     }
-    let mut file = File::open(path).map_err(LogError::at(path))?;
+    let mut file = regular_file::open(path).map_err(LogError::at(path))?;
     let format = recognise(&mut file).map_err(LogError::at(path))?;
     Ok(match format {
         Some(Format::EventLog) => Box::new(event::EventReader::open(file)?),

@@ -3,12 +3,17 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use kadenz_rt::regular_file;
+
 use super::check::EncodedSize;
 use super::model::{Definition, Enum, Struct, TypeName};
 use super::parser::parse;
 use super::problem::{Position, Problem, TypesError};
 use super::{check, fingerprint};
 use crate::message::Fingerprint;
+
+/// The longest file of types that is read.
+const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// The types that some `.lcm` texts describe, each type's name resolved.
 ///
@@ -61,7 +66,8 @@ impl Types {
                 if !seen.insert(fs::canonicalize(&file).unwrap_or_else(|_| file.clone())) {
                     continue;
                 }
-                let bytes = fs::read(&file).map_err(unreadable(&file))?;
+                let bytes =
+                    regular_file::bytes(&file, MAX_FILE_BYTES).map_err(unreadable(&file))?;
                 // A comment may be of another encoding; names are ASCII.
                 let text = String::from_utf8_lossy(&bytes);
                 gathered.add(&file.display().to_string(), &text)?;

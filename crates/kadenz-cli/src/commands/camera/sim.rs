@@ -11,6 +11,7 @@ use kadenz::camera::sim::{CameraSim, Options as SimOptions, Protocol, Script};
 use kadenz::report::document::{Answer, Document, Version};
 use kadenz::report::numbers;
 use kadenz::rt::beat::Rate;
+use kadenz::rt::regular_file;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -112,10 +113,16 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     })
 }
 
+/// The longest script, in bytes.
+const MAX_SCRIPT: u64 = 16 << 20;
+
 fn plan(options: &Options) -> anyhow::Result<SimOptions> {
     let script = match (&options.script, options.faults) {
         (Some(file), _) => {
-            let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+            let text = regular_file::text(file, MAX_SCRIPT).map_err(|error| {
+                let remedy = regular_file::remedy(&error);
+                anyhow::anyhow!("cannot read {}: {error}; {remedy}", file.display())
+            })?;
             Script::from_toml(&text).with_context(|| file.display().to_string())?
         }
         (None, Some(span)) => Script::random(options.seed, span.0, &smaller(options.size)),

@@ -4,10 +4,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use kadenz_rt::regular_file;
+
 use super::super::device::SubDevice;
 use super::{Described, Matched};
 use crate::esi::{EncodingError, Esi, EsiError, decode};
-use crate::text_file;
 use crate::wire::sii::Identity;
 
 /// The longest file that is read; vendors' largest have some ten megabytes.
@@ -209,7 +210,7 @@ impl Descriptions {
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, DescriptionsError> {
-    text_file::bytes(path, MAX_FILE).map_err(|source| DescriptionsError::File {
+    regular_file::bytes(path, MAX_FILE).map_err(|source| DescriptionsError::File {
         path: path.to_owned(),
         source,
     })
