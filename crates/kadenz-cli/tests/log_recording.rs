@@ -223,8 +223,17 @@ fn rotation_keeps_the_newest_files_and_each_is_whole() {
     let child = recording(&out, &more);
     wait_until(|| folder.path().join("box-2.mcap").exists());
     signal(&child, "INT");
-    Said::of(child.wait_with_output().unwrap()).json();
+    let json = Said::of(child.wait_with_output().unwrap()).json();
     let names = ["box-0.mcap", "box-1.mcap", "box-2.mcap"];
+    let listed = json["files"].as_array().unwrap().iter();
+    let paths = names.iter().rev().map(|it| folder.path().join(it));
+    assert!(
+        listed.eq(paths
+            .map(|it| text(&it).to_owned())
+            .collect::<Vec<_>>()
+            .iter()),
+        "{json}"
+    );
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
     for name in names {
         said_well(&["log", "info", text(&folder.path().join(name))]);

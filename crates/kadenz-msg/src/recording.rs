@@ -87,7 +87,7 @@ pub struct BusRecording {
 }
 
 impl BusRecording {
-    /// Begins to receive, and creates the first file.
+    /// Creates the first file, and begins to receive.
     ///
     /// # Errors
     /// [`BusRecordingError`] if the bus cannot be listened to or the log cannot be created.
@@ -96,9 +96,14 @@ impl BusRecording {
         options: BusRecordingOptions,
         describe: Describe,
     ) -> Result<Self, BusRecordingError> {
+        let channels = options.channels.to_subscribe()?;
         let mut inlet = provider.inlet()?;
-        inlet.want(&options.channels.to_subscribe()?)?;
+        // It takes the memory of its queue first: what arrives meanwhile would be in the log beyond the duration.
         let recorder = Recorder::start(&options.path, &options.record, describe)?;
+        if let Err(error) = inlet.want(&channels) {
+            discard(recorder, options.record.append);
+            return Err(error.into());
+        }
         Ok(Self {
             inlet,
             events: ReportedEvents::of(&recorder),
@@ -143,6 +148,15 @@ impl BusRecording {
                 std::thread::sleep(POLL_INTERVAL);
                 true
             }
+        }
+    }
+}
+
+/// Removes the files of a recording that did not begin: they would block the next try.
+fn discard(recorder: Recorder, is_appended: bool) {
+    for file in recorder.finish().files {
+        if !is_appended {
+            let _ = std::fs::remove_file(file);
         }
     }
 }
@@ -195,6 +209,7 @@ mod tests {
     use crate::channel::{Channel, Pattern};
     use crate::log::{self, Entry, LoggedChannel};
     use crate::provider::memq::Memq;
+    use crate::provider::{Guarantees, Outlet, ReceiveError, Take, Wake};
 
     /// Records a moment of a bus, and returns the channels in the log and the events.
     fn recorded(
@@ -231,6 +246,59 @@ mod tests {
         }
         assert_eq!(recorded.written(), names.len() as u64);
         (names, notices)
+    }
+
+    /// A bus that refuses to be listened to, and notes whether the log was there when it was asked.
+    #[derive(Debug, Clone)]
+    struct Refusing {
+        log: PathBuf,
+        was_there: Arc<AtomicBool>,
+    }
+
+    impl Provider for Refusing {
+        fn guarantees(&self) -> Guarantees {
+            Memq::default().guarantees()
+        }
+        fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError> {
+            Memq::default().outlet()
+        }
+        fn inlet(&self) -> Result<Box<dyn Inlet>, ProviderError> {
+            Ok(Box::new(self.clone()))
+        }
+    }
+
+    impl Inlet for Refusing {
+        fn want(&mut self, _: &[Pattern]) -> Result<(), ProviderError> {
+            self.was_there.store(self.log.exists(), Ordering::Relaxed);
+            Err(ProviderError {
+                url: "memq://".into(),
+                reason: "refused".into(),
+                remedy: "none".into(),
+            })
+        }
+        fn receive(&mut self, _: Wait, _: Take<'_>) -> Result<Received, ReceiveError> {
+            Ok(Received::Ended)
+        }
+        fn waker(&self) -> Arc<dyn Wake> {
+            Memq::default().inlet().unwrap().waker()
+        }
+    }
+
+    #[test]
+    fn the_log_is_made_before_anything_is_received_and_removed_if_nothing_can_be() {
+        let folder = tempfile::tempdir().unwrap();
+        let bus = Refusing {
+            log: folder.path().join("log.mcap"),
+            was_there: Arc::default(),
+        };
+        let options = BusRecordingOptions {
+            path: bus.log.clone(),
+            ..BusRecordingOptions::default()
+        };
+        let describe = Box::new(|channel: &Channel, _| LoggedChannel::lcm(channel.as_str()));
+        let refused = BusRecording::start(&bus, options, describe).err();
+        assert!(matches!(refused, Some(BusRecordingError::Provider(_))));
+        assert!(bus.was_there.load(Ordering::Relaxed) && !bus.log.exists());
     }
 
     #[test]

@@ -34,6 +34,8 @@ use crate::types::{
 #[derive(Default)]
 pub struct Dictionary {
     types: Arc<Types>,
+    /// The descriptions of a whole log, by the fingerprints of their types.
+    of_log: HashMap<Fingerprint, Arc<Schema>>,
     /// The types that logs contain, if they can be parsed.
     embedded: HashMap<ByAddress<Schema>, Option<Arc<Types>>>,
     /// Channels with their descriptions, once searched.
@@ -92,24 +94,45 @@ impl Dictionary {
         }
     }
 
+    /// Returns a dictionary of the descriptions in a log, for its messages whose channel has none.
+    pub(crate) fn of_log<'s>(schemas: impl Iterator<Item = &'s Arc<Schema>>) -> Self {
+        let known = schemas.filter_map(|schema| {
+            let types = types_in(schema)?;
+            Some((types.fingerprint(&schema.name)?, Arc::clone(schema)))
+        });
+        Self {
+            of_log: known.collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Whether the log has the description of a message's type.
+    pub(crate) fn is_of_log(&self, entry: &Entry) -> bool {
+        let fingerprint = entry.fingerprint();
+        fingerprint.is_some_and(|it| self.of_log.contains_key(&it))
+    }
+
     /// Returns a channel of LCM messages with that fingerprint, with a description if the type is known.
     #[must_use]
     pub fn describe(&self, channel: &str, fingerprint: Option<Fingerprint>) -> LoggedChannel {
         let schema = fingerprint.and_then(|it| self.schema(it));
         LoggedChannel {
-            schema: schema.map(Arc::new),
+            schema,
             ..LoggedChannel::lcm(channel)
         }
     }
 
-    fn schema(&self, fingerprint: Fingerprint) -> Option<Schema> {
+    fn schema(&self, fingerprint: Fingerprint) -> Option<Arc<Schema>> {
+        if let Some(schema) = self.of_log.get(&fingerprint) {
+            return Some(Arc::clone(schema));
+        }
         let definition = self.types.by_fingerprint(fingerprint).next()?;
         let name = definition.name().to_string();
-        Some(Schema {
+        Some(Arc::new(Schema {
             data: self.types.text_of(&name)?.into_bytes(),
             encoding: LCM_ENCODING.to_owned(),
             name,
-        })
+        }))
     }
 
     /// Adds the description of its type to an LCM message of an event log, if it is known. Returns whether
@@ -125,7 +148,7 @@ impl Dictionary {
         let known = self.described.get(&key).map(Arc::clone);
         let described = known.unwrap_or_else(|| {
             let channel = LoggedChannel {
-                schema: self.schema(fingerprint).map(Arc::new),
+                schema: self.schema(fingerprint),
                 ..LoggedChannel::clone(&entry.channel)
             };
             remember(&mut self.described, key, Arc::new(channel))
@@ -137,15 +160,11 @@ impl Dictionary {
     /// Returns the types by which an entry is decoded: those of its own log before those of the user.
     fn types_of(&mut self, entry: &Entry) -> Option<Arc<Types>> {
         let schema = entry.channel.schema.as_ref()?;
-        if schema.encoding != LCM_ENCODING {
-            return None;
-        }
         let address = ByAddress::new(schema);
         if let Some(known) = self.embedded.get(&address) {
             return known.clone();
         }
-        let text = String::from_utf8_lossy(&schema.data);
-        let types = Types::from_text(&text).ok().map(Arc::new);
+        let types = types_in(schema).map(Arc::new);
         remember(&mut self.embedded, address, types)
     }
 
@@ -228,6 +247,14 @@ impl Dictionary {
         entry.channel = remember(&mut self.as_json, key, Arc::new(channel));
         Ok(())
     }
+}
+
+/// The types in a description, if it can be parsed.
+fn types_in(schema: &Schema) -> Option<Types> {
+    let text = String::from_utf8_lossy(&schema.data);
+    Types::from_text(&text)
+        .ok()
+        .filter(|_| schema.encoding == LCM_ENCODING)
 }
 
 /// Returns a type as a JSON schema. Structs are written out at each use, as viewers follow no references; a

@@ -139,9 +139,13 @@ pub(crate) struct Options {
 #[derive(JsonSchema, Serialize)]
 pub(super) struct RecordedLog {
     version: Version<1>,
-    /// In the order of their start; rotation may have renamed or deleted some since.
+    /// Those that are there, in the order of their start.
     files: Vec<PathBuf>,
+    /// Files of this recording that rotation deleted.
+    deleted_files: u64,
+    /// Also those in deleted files.
     messages: u64,
+    /// Also those in deleted files.
     payload_bytes: u64,
     dropped: u64,
     /// The last error of the disk, where it persists.
@@ -342,6 +346,7 @@ impl RecordedLog {
         Self {
             version: Version,
             files: recorded.files.clone(),
+            deleted_files: recorded.deleted_files,
             messages: recorded.written(),
             payload_bytes: recorded.bytes,
             dropped: recorded.dropped(),
@@ -365,6 +370,13 @@ impl Answer for RecordedLog {
         );
         let files = self.files.iter();
         let files = files.map(|it| format!("  {}", it.display()));
-        files.fold(counts.into(), Document::sentence)
+        let document = files.fold(counts.into(), Document::sentence);
+        match self.deleted_files {
+            0 => document,
+            deleted => document.sentence(format!(
+                "  {} deleted by --rotate; their messages are counted",
+                numbers::counted(deleted, "older file")
+            )),
+        }
     }
 }

@@ -12,8 +12,8 @@ use crate::log::chunks::{
     self, ChunkExtent, ChunkMerge, ChunkMessage, Chunked, Loaded, shrink_spare,
 };
 use crate::log::{
-    ChannelInfo, Damage, Entry, Format, Info, Limits, LogError, LogReader, LoggedChannel,
-    MAX_CHUNK_BYTES, Source, survey_all,
+    ChannelInfo, Damage, Dictionary, Entry, Format, Info, Limits, LogError, LogReader,
+    LoggedChannel, MAX_CHUNK_BYTES, Source, survey_all,
 };
 
 /// Reads MCAP in the order of time, also files whose writer was killed.
@@ -21,6 +21,8 @@ pub struct McapReader<S> {
     chunks: McapChunkReader<S>,
     pub(super) merge: ChunkMerge,
     map: McapIndex,
+    /// The descriptions in the index, for messages before the one whose description came late.
+    described: Option<Dictionary>,
 }
 
 /// A file within a log.
@@ -69,7 +71,13 @@ impl<S: Source> McapReader<S> {
             names,
             raw,
         };
-        Ok(Self { chunks, merge, map })
+        let described = None;
+        Ok(Self {
+            chunks,
+            merge,
+            map,
+            described,
+        })
     }
 
     /// Returns the named facts in the file; of an index that names more than the file can hold, a part is
@@ -265,7 +273,17 @@ impl<S: Source> Chunked for McapChunkReader<S> {
 
 impl<S: Source> LogReader for McapReader<S> {
     fn read(&mut self, entry: &mut Entry) -> Result<bool, LogError> {
-        self.merge.read(&mut self.chunks, entry)
+        let is_read = self.merge.read(&mut self.chunks, entry)?;
+        if is_read && entry.channel.schema.is_none() {
+            let schemas = self.chunks.names.schemas.values();
+            let described = self
+                .described
+                .get_or_insert_with(|| Dictionary::of_log(schemas));
+            if described.is_of_log(entry) {
+                described.complete(entry);
+            }
+        }
+        Ok(is_read)
     }
 
     fn seek(&mut self, time: WallTime) -> Result<(), LogError> {

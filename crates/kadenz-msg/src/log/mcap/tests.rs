@@ -85,6 +85,25 @@ fn written_messages_are_read_with_schemas_and_counted_by_the_statistics() {
 }
 
 #[test]
+fn a_description_that_came_late_is_that_of_the_messages_before_too() {
+    let described = channel("POSE");
+    let types = crate::types::Types::from_text("package robot; struct pose_t { double x; }");
+    let fingerprint = types.unwrap().fingerprint("robot.pose_t").unwrap();
+    let mut entries = [
+        entry(&Arc::new(LoggedChannel::lcm("POSE")), 0),
+        entry(&Arc::new(LoggedChannel::lcm("OTHER")), 1),
+        entry(&described, 2),
+    ];
+    for at in [0, 2] {
+        entries[at].payload[..8].copy_from_slice(&fingerprint.0.to_be_bytes());
+    }
+    let bytes = written(&entries, Compression::Lz4);
+    let found = rest(&mut reader(&bytes));
+    assert_eq!(found[0].channel, described);
+    assert!(found[1].channel.schema.is_none());
+}
+
+#[test]
 fn a_file_whose_writer_was_killed_is_read_to_its_last_whole_chunk() {
     let bytes = written(&thousand(), Compression::Lz4);
     let whole = reader(&bytes);

@@ -67,6 +67,11 @@ impl Files {
         Self { path, make, made }
     }
 
+    /// The name of the file that this many files followed, where files are rotated.
+    pub(super) fn rotated(&self, number: usize) -> PathBuf {
+        numbered(&self.path, &format!("-{number}"))
+    }
+
     /// Makes the next file. Refuses to overwrite one that was there before the recording.
     pub(super) fn next(&mut self, options: &RecordOptions) -> Result<Opened, LogError> {
         let path = match options.naming {
@@ -74,7 +79,7 @@ impl Files {
             Naming::Numbered => numbered(&self.path, &format!("-{:03}", self.made)),
             Naming::Rotating(keep) => {
                 rotate(&self.path, keep.max(1))?;
-                numbered(&self.path, "-0")
+                self.rotated(0)
             }
         };
         if options.append && self.made == 0 && path.exists() {

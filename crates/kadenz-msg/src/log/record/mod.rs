@@ -121,6 +121,7 @@ struct RecorderContext {
     set_back: AtomicU64,
     set_back_ns: AtomicU64,
     files: Mutex<Vec<PathBuf>>,
+    deleted_files: AtomicU64,
     trouble: Mutex<Option<String>>,
 }
 
@@ -136,12 +137,14 @@ pub struct Recorded {
     /// Messages that were counted as dropped by the disk although they were taken at first: at the end they
     /// could not be written to the file or were given up for its index.
     pub given_up: u64,
-    /// How many bytes of payload are in the files.
+    /// How many bytes of payload were written to the files.
     pub bytes: u64,
     /// How often the wall clock was set back, and by how much in all.
     pub set_back: SetBack,
-    /// The files, in the order of their start; rotation has renamed some since.
+    /// The files that are there, in the order of their start, by the names that rotation gave them.
     pub files: Vec<PathBuf>,
+    /// How many files of this recording rotation deleted. Their messages are counted as written.
+    pub deleted_files: u64,
     /// The last error of the disk, while it refuses.
     pub trouble: Option<String>,
 }
@@ -157,7 +160,7 @@ pub struct SetBack {
 }
 
 impl Recorded {
-    /// Returns how many messages are in the files.
+    /// Returns how many messages were written to the files.
     #[must_use]
     pub fn written(&self) -> u64 {
         let written: u64 = self.channels.iter().map(|it| it.written).sum();
@@ -211,6 +214,7 @@ impl Watch {
             bytes: shared.bytes.load(Ordering::Relaxed),
             set_back: self.set_back(),
             files: lock(&shared.files).clone(),
+            deleted_files: shared.deleted_files.load(Ordering::Relaxed),
             trouble: lock(&shared.trouble).clone(),
         }
     }
@@ -249,6 +253,7 @@ impl Recorder {
             set_back: AtomicU64::new(0),
             set_back_ns: AtomicU64::new(0),
             files: Mutex::default(),
+            deleted_files: AtomicU64::new(0),
             trouble: Mutex::default(),
         });
         let first = Files::new(path, make);

@@ -189,6 +189,41 @@ fn a_long_recording_is_split_and_no_message_is_missing_between() {
 }
 
 #[test]
+fn rotation_lists_the_files_that_are_there_and_counts_those_that_it_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = RecordOptions {
+        split: Split::at_bytes(100_000),
+        compression: Compression::None,
+        naming: Naming::Rotating(2),
+        ..RecordOptions::default()
+    };
+    let path = folder.path().join("log.mcap");
+    let mut recorder = Recorder::start(&path, &options, describe()).unwrap();
+    for n in 0..1000 {
+        recorder.record(&channel("A"), &[n as u8; 500], time(n), None);
+    }
+    let recorded = recorder.finish();
+    let names = ["log-1.mcap", "log-0.mcap"].map(|it| folder.path().join(it));
+    assert_eq!(recorded.files, names);
+    assert!(recorded.deleted_files > 1, "{recorded:?}");
+    let last = names.iter().flat_map(|it| all(it)).map(|it| it.sequence);
+    let last: Vec<u32> = last.collect();
+    assert!(last.is_sorted() && last.last() == Some(&999), "{last:?}");
+    assert_eq!(recorded.written(), 1000);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_device_without_an_end_is_no_log_and_no_file_of_types() {
+    let endless = Path::new("/dev/zero");
+    let log = log::open(endless).err().unwrap().to_string();
+    let types = crate::types::Types::from_files([endless]).unwrap_err();
+    for error in [log, types.to_string()] {
+        assert!(error.contains("it is not a file"), "{error}");
+    }
+}
+
+#[test]
 fn a_file_that_is_there_is_not_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");

@@ -10,7 +10,7 @@ use kadenz_rt::clock::{self, MonotonicTime, WallTime};
 
 use super::files::{Files, Opened};
 use super::ring::{Consumer, MessageHeader};
-use super::{Describe, RecordOptions, RecorderContext, lock};
+use super::{Describe, Naming, RecordOptions, RecorderContext, lock};
 use crate::channel::{Channel, MAX_CHANNEL};
 use crate::log::{Entry, LCM_ENCODING, LogError, LoggedChannel};
 use crate::message::Fingerprint;
@@ -76,10 +76,25 @@ impl Writing {
 
     fn open_next(&mut self) -> Result<(), LogError> {
         let opened = self.files.next(&self.options)?;
-        lock(&self.shared.files).push(opened.path.clone());
+        self.list(&opened);
         self.open = Some(opened);
         self.opened_at = clock::now();
         Ok(())
+    }
+
+    /// Lists a file that was made; rotation has renamed or deleted earlier ones.
+    fn list(&self, opened: &Opened) {
+        let mut files = lock(&self.shared.files);
+        match self.options.naming {
+            Naming::Numbered => files.push(opened.path.clone()),
+            Naming::Rotating(keep) if files.len() < keep.max(1) as usize => {
+                let oldest = self.files.rotated(files.len());
+                files.insert(0, oldest);
+            }
+            Naming::Rotating(_) => {
+                self.shared.deleted_files.fetch_add(1, Ordering::Relaxed);
+            }
+        }
     }
 
     /// Runs until the recorder ends and the queue is empty.
