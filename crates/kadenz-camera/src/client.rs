@@ -206,6 +206,9 @@ impl Camera {
             if said.as_ref().is_some_and(has_ended) {
                 return Err(OpenCameraError::Failed(describe(said.as_ref())));
             }
+            if let Some(size) = said.as_ref().and_then(|it| it.size) {
+                options.layout.output_size(size)?;
+            }
             if end.remaining(clock::now()).is_zero() {
                 return Err(OpenCameraError::Silent {
                     camera: said
@@ -358,9 +361,9 @@ fn describe(status: Option<&status::Status>) -> String {
         return "its server has ended; start it again".to_owned();
     };
     match (status.state, &status.trouble) {
-        (State::Running, _) => "the camera runs, and sends no frames".to_owned(),
         (State::Ended, _) => "the source has ended".to_owned(),
         (_, Some(trouble)) => trouble.clone(),
+        (State::Running, None) => "the camera runs, and sends no frames".to_owned(),
         (_, None) => "the camera was not reached yet".to_owned(),
     }
 }

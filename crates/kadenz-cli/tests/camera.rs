@@ -195,6 +195,23 @@ fn a_server_killed_in_the_middle_leaves_its_name_free() {
 }
 
 #[test]
+fn a_camera_that_dies_misses_the_deadline_by_its_silence() {
+    let (mut sim, url) = sim("rtsp");
+    let place = folder();
+    let out = text(place.path());
+    let record = ["camera", "record", &url, "--out", out, "--json"];
+    let limits = ["--duration", "6s", "--silence", "1s", "--deadline", "900ms"];
+    let record = kadenz(&[&record[..], &limits].concat());
+    let record = std::thread::spawn(move || Said::of({ record }.output().unwrap()));
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    sim.child.kill().unwrap();
+    let said = record.join().unwrap();
+    assert_eq!(said.code, 1, "{}{}", said.out, said.err);
+    assert!(said.out.contains("camera_lost"), "{}", said.out);
+    sim.child.wait().unwrap();
+}
+
+#[test]
 fn the_page_is_for_browsers_of_this_machine() {
     let mut page = Started::new(&["camera", "show", "test://320x240@30", "--port", "0"]);
     let line = page.said("http://");
@@ -288,6 +305,18 @@ fn what_cannot_be_done_is_said_with_its_remedy() {
                 "rgb-column-major",
             ],
             "take --layout rgb",
+        ),
+        (
+            &[
+                "camera",
+                "serve",
+                "test://320x240@30",
+                "--layout",
+                "gray[9999x240+0+0]",
+                "--duration",
+                "1s",
+            ],
+            "9999",
         ),
         (
             &["camera", "serve", "test://1x1@30", "--name", "a/b"],

@@ -314,6 +314,11 @@ impl Receiver {
             };
             let error = match end {
                 SourceEnd::Stopped => return,
+                SourceEnd::Ended if self.number == 0 => SourceError {
+                    cause: format!("{} holds no picture", self.options.url),
+                    remedy: "name a film, or a folder of .jpg files".to_owned(),
+                    is_transient: false,
+                },
                 SourceEnd::Ended => {
                     self.drain();
                     return self

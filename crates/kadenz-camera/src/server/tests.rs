@@ -167,6 +167,41 @@ fn layouts_are_published_while_a_client_wants_them() {
 }
 
 #[test]
+fn a_layout_outside_the_picture_is_refused_at_once() {
+    let name = name("outside");
+    let open: OpenSource = Box::new(|| Ok(Gray::boxed((8, 4), u8::MAX)));
+    let _server = CameraServer::start(open, &quick(&name)).unwrap();
+    let outside = OpenOptions {
+        // Longer than any test runs.
+        timeout: Duration::from_secs(36_000),
+        ..options("gray[9x4+0+0]")
+    };
+    let error = Camera::open_with(&name, &outside).unwrap_err();
+    assert!(matches!(error, OpenCameraError::Layout(_)), "{error}");
+}
+
+#[test]
+fn a_source_without_any_picture_has_failed() {
+    /// Ends at once.
+    struct Empty;
+    impl Source for Empty {
+        fn next(&mut self, _: MonotonicTime) -> Result<Next<'_>, SourceError> {
+            Ok(Next::Ended)
+        }
+        fn description(&self) -> String {
+            "empty".to_owned()
+        }
+    }
+    let open: OpenSource = Box::new(|| Ok(Box::new(Empty)));
+    let error = Camera::serve(open, "empty.mjpeg", &options("gray")).unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains("empty.mjpeg holds no picture; name"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_camera_that_comes_back_with_another_size_is_followed_on_the_same_handle() {
     let name = name("size");
     let opened = Arc::new(AtomicU64::new(0));

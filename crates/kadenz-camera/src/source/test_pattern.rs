@@ -194,9 +194,9 @@ impl TestPattern {
             is_transient: false,
         };
         let stated = PatternUrl::read(url).map_err(wrong)?;
-        let pattern = Pattern::new(stated.size).map_err(|error| {
+        let pattern = Pattern::new(stated.size).map_err(|_| {
             wrong(format!(
-                "{error}; with a barcode a side is even, and at least {}",
+                "its sides must be even and at least {}, for the barcode",
                 Painter::MIN
             ))
         })?;

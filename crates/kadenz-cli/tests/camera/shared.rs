@@ -35,6 +35,7 @@ fn a_stereo_pair_is_recorded_with_its_skew_and_what_had_no_partner() {
     assert_eq!(camera["received"], 0, "{camera}");
     assert!(camera["unmatched"].as_u64().unwrap() > 3, "{camera}");
     assert!(said.out.contains("camera_unmatched"), "{}", said.out);
+    assert!(!said.out.contains("camera_silent"), "{}", said.out);
     assert_eq!(right.end("INT").code, 0);
 }
 

@@ -18,7 +18,7 @@ use kadenz_camera::barcode::{self, Gray, ReadError};
 use kadenz_camera::client::{Camera, CameraGroup, OpenCameraError};
 use kadenz_camera::layout::{Channels, Order};
 use kadenz_camera::ring::{CaptureClock, FrameInfo, Shape};
-use kadenz_camera::server::status::Status;
+use kadenz_camera::server::status::{State, Status};
 use kadenz_record::run::camera as names;
 use kadenz_record::run::model::{Run, Warning};
 use kadenz_rt::clock::{self, MonotonicTime};
@@ -122,6 +122,8 @@ struct FrameCounts {
     torn: u64,
     overwritten: u64,
     by_camera_clock: bool,
+    /// How long no frame had come at the end, where the camera was lost then.
+    silent_at_end: Option<Duration>,
     /// Total time of each layer.
     layers_ns: [u64; LAYERS.len()],
 }
@@ -207,6 +209,23 @@ impl Reader {
             }
             self.previous = Some((taken.count, taken.info));
         }
+        self.record_outage(context.clock.now().min(end), context.origin);
+    }
+
+    /// Records the age of the newest frame where the camera is lost at the end: no later frame would count that time.
+    fn record_outage(&mut self, end: MonotonicTime, origin: MonotonicTime) {
+        let is_lost = |status: Status| !matches!(status.state, State::Running | State::Ended);
+        let is_lost = first_status(&self.cameras).is_none_or(is_lost);
+        let Some((_, last)) = self.previous.filter(|_| is_lost) else {
+            return;
+        };
+        let sequence = last.number + 1;
+        let [age, .., gap] = &mut self.series.recorders[..] else {
+            return;
+        };
+        FrameSeries::record(age, sequence, origin, (last.begin(), end));
+        FrameSeries::record(gap, sequence, origin, (last.published, end));
+        self.counted.silent_at_end = Some(end.remaining(last.published));
     }
 
     /// Takes the next frames, or the newest, into the arrays.
@@ -359,7 +378,11 @@ fn note(
     };
     let mut warnings = warnings(&noted, counted, plan.advise);
     // One of each may still wait for the others.
-    if plan.poll.is_none() && noted.unmatched > reader.arrays.len() as u64 {
+    let has_unmatched = noted.unmatched > reader.arrays.len() as u64;
+    if counted.received == 0 && noted.unmatched == 0 {
+        warnings.push(silent(&noted));
+    }
+    if plan.poll.is_none() && (has_unmatched || counted.received == 0 && noted.unmatched > 0) {
         warnings.push(unmatched(&noted, reader.cameras.tolerance()));
     }
     ongoing.running.add_warnings(warnings);
@@ -372,11 +395,15 @@ fn warnings(noted: &names::Camera, counted: &FrameCounts, advise: bool) -> Vec<W
     if let Some(advice) = advise.then(|| advice(counted)).flatten() {
         warnings.push(advice);
     }
-    if counted.received == 0 {
+    if let Some(silent) = counted.silent_at_end {
         warnings.push(Warning::new(
-            "camera_silent",
-            format!("no frame of {} came", noted.url),
-            Some("`kadenz camera list` shows its state"),
+            "camera_lost",
+            format!(
+                "no frame of {} came in the last {:.1} s",
+                noted.url,
+                silent.as_secs_f64()
+            ),
+            Some(POWER_AND_NETWORK),
         ));
     }
     if counted.by_camera_clock {
@@ -393,19 +420,32 @@ fn warnings(noted: &names::Camera, counted: &FrameCounts, advise: bool) -> Vec<W
                 "the camera was lost and opened again {} times",
                 noted.reconnects
             ),
-            Some("see its power and its network"),
+            Some(POWER_AND_NETWORK),
         ));
     }
     warnings
 }
 
+const POWER_AND_NETWORK: &str = "see its power and its network";
+
+fn silent(noted: &names::Camera) -> Warning {
+    Warning::new(
+        "camera_silent",
+        format!("no frame of {} came", noted.url),
+        Some("`kadenz camera list` shows its state"),
+    )
+}
+
 fn unmatched(noted: &names::Camera, tolerance: Duration) -> Warning {
-    let (unmatched, received) = (noted.unmatched, noted.received);
+    let unmatched = noted.unmatched;
     Warning::new(
         "camera_unmatched",
-        format!(
-            "{unmatched} frames were in none of {received} sets within {tolerance:?} of one another"
-        ),
+        match noted.received {
+            0 => format!("of {unmatched} frames none were within {tolerance:?} of one another"),
+            sets => format!(
+                "{unmatched} frames were in none of {sets} sets within {tolerance:?} of one another"
+            ),
+        },
         Some(
             "trigger the cameras by one signal, or set their clocks by the same NTP server; --tolerance allows more",
         ),

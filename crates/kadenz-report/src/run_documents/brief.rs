@@ -24,7 +24,7 @@ const REMEDIES: usize = 3;
 /// Lines on warnings of [`INCOMPLETE_DATA`].
 const WARNINGS: usize = 3;
 /// Ids of the warnings that say the values of a run are not whole, the most important first.
-const INCOMPLETE_DATA: [&str; 11] = [
+const INCOMPLETE_DATA: [&str; 12] = [
     "truncated",
     "incomplete",
     "log_damaged",
@@ -36,6 +36,7 @@ const INCOMPLETE_DATA: [&str; 11] = [
     "samples_unreadable",
     "samples_damaged",
     "samples_truncated",
+    "camera_lost",
 ];
 /// The verdict without a deadline.
 const NO_DEADLINE: &str =
@@ -317,6 +318,10 @@ fn of_measure(measure: &TuningMeasure) -> Option<(String, &str)> {
 
 fn of_warning(warning: &Warning) -> Option<(String, &str)> {
     let remedy = warning.remedy.as_deref()?.lines().next()?;
-    let title = warning.text.split([':', ';', '(']).next()?;
+    // A URL has colons of its own.
+    let ends = [": ", ";", "("]
+        .iter()
+        .filter_map(|end| warning.text.find(end));
+    let title = &warning.text[..ends.min().unwrap_or(warning.text.len())];
     Some((title.trim_end().to_owned(), remedy))
 }

@@ -160,7 +160,15 @@ fn the_brief_answer_keeps_the_remedy_of_a_refusal_that_is_no_tuning() {
         "a device has no series of its own: too many",
         Some("look at the series of all devices"),
     ));
+    run.warnings.push(Warning::new(
+        "camera_lost",
+        "no frame of rtsp://robot:8554/camera came in the last 3.4 s",
+        Some("see its power"),
+    ));
     let text = plain(&brief(&[run], &BriefAdditions::default())).to_string();
+    let lost = "no frame of rtsp://robot:8554/camera came in the last 3.4 s";
+    assert!(text.contains(&format!("warning: {lost}")), "{text}");
+    assert!(text.contains(&format!("- {lost}: see its power")), "{text}");
     assert!(
         text.contains("- a device has no series of its own: look at"),
         "{text}"

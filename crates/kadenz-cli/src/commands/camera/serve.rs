@@ -36,7 +36,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// The server converts a layout once, while a program of the same user wants it; --layout publishes one for programs
 /// that cannot request it, such as MATLAB. A lost camera is opened again, under the same name.
 ///
-/// Exit codes: 0 ended by Ctrl-C, --duration or the file's end; 2 the camera cannot be opened.
+/// Exit codes: 0 ended by Ctrl-C, --duration or the file's end; 2 the camera cannot be opened, gives no frame, or has a
+/// smaller picture than a --layout.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -118,6 +119,10 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if let Some(trouble) = never_opened(&status) {
         anyhow::bail!("{trouble}");
     }
+    if let Some(size) = status.size {
+        let mut layouts = options.layout.iter();
+        layouts.try_for_each(|layout| layout.output_size(size).map(drop))?;
+    }
     let notices = publishing.map(Publishing::end).transpose()?;
     if let Some(trouble) = notices.as_ref().and_then(|it| it.trouble.as_ref()) {
         output::complain(trouble);
@@ -129,12 +134,13 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     })
 }
 
-/// Why the camera was never open; `None` where it was, or where no attempt has failed.
+/// Why the camera never gave a frame; `None` where it did, or where no attempt has failed.
 fn never_opened(status: &Status) -> Option<&str> {
     let is_unopened = status.description.is_empty() && status.counts.frames == 0;
     let trouble = status.trouble.as_deref();
     match status.state {
         State::Failed => Some(trouble.unwrap_or_default()),
+        State::Ended => trouble.filter(|_| status.counts.frames == 0),
         _ => trouble.filter(|_| is_unopened),
     }
 }

@@ -107,7 +107,12 @@ fn save(camera: &mut Camera, file: &Path) -> anyhow::Result<Saved> {
     let (shape, info, age) = (frame.shape(), *frame.info(), frame.age());
     let bytes = frame.to_vec()?;
     let png = encode_png(&bytes, &shape)?;
-    std::fs::write(file, png).with_context(|| format!("cannot write {}", file.display()))?;
+    std::fs::write(file, png).with_context(|| {
+        format!(
+            "cannot write {}; name a file in a folder that is there",
+            file.display()
+        )
+    })?;
     Ok(Saved {
         version: Version,
         file: file.to_owned(),
