@@ -121,6 +121,9 @@ fn a_message_is_echoed_as_it_was_published() {
 
     let said = echo(&["--field", "position[1]"]);
     assert_eq!(said.out, "2.5\n2.5\n", "{}", said.err);
+    let said = bus.run(&["echo", "POSE", "--types", bus.types(), "--field", "nope"]);
+    let is_said = said.err.contains("has no member nope; it has utime");
+    assert!(said.code == 2 && is_said, "{}", said.err);
     let said = echo(&[]);
     assert!(
         said.out.contains("  position: [1.0, 2.5, NaN]\n"),

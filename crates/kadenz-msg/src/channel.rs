@@ -129,7 +129,8 @@ impl FromStr for Channel {
 }
 
 /// The channels that a subscription wants: as in LCM, a regular expression that must match the whole name, so
-/// that a plain name matches itself alone; `.` matches a newline as well.
+/// that a plain name matches itself alone; `.` matches a newline as well. The channel whose name is the expression's
+/// text matches too.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     text: String,
@@ -196,7 +197,8 @@ impl Pattern {
     pub fn matches(&self, channel: &str) -> bool {
         match &self.expression {
             None => self.text == channel,
-            Some(expression) => expression.is_match(channel),
+            // A name may have letters that mean something in an expression: `P+OSE.1`.
+            Some(expression) => self.text == channel || expression.is_match(channel),
         }
     }
 
@@ -301,6 +303,8 @@ mod tests {
         assert!(!either.matches("AC") && !either.matches("ABC"));
         let plain = Pattern::new("robot/arm-1").unwrap();
         assert_eq!(plain.exactly(), Some("robot/arm-1"));
+        let odd = Pattern::new("P+OSE.1").unwrap();
+        assert!(odd.matches("P+OSE.1") && odd.matches("PPOSE-1") && !odd.matches("P+OSE-1"));
     }
 
     #[test]

@@ -85,7 +85,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     ));
     let ways = bridge.carry(&|notice| {
         output::note(&match notice {
-            BridgeNotice::Silence(url) => bus::words_of_silence(url),
+            BridgeNotice::Silence(url) => bus::words_of_silence(url, &options.channels),
             BridgeNotice::Trouble(error) => bus::words_of_trouble(&error),
             BridgeNotice::Refused(error) => format!("{error}; more are counted only"),
         });

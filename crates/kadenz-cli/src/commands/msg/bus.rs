@@ -99,6 +99,8 @@ fn advice(url: &str) -> String {
 #[derive(Debug)]
 pub(super) struct BusReceiver {
     pub(super) bus: Bus,
+    /// What selects channels, as the user wrote it.
+    pattern: String,
     listener: BusListener,
     pub(super) stop: Stop,
 }
@@ -131,6 +133,7 @@ impl BusReceiver {
         note_refused(&bus);
         Ok(Self {
             bus,
+            pattern: pattern.to_owned(),
             listener,
             stop,
         })
@@ -142,7 +145,9 @@ impl BusReceiver {
             ListenerEvent::Message(raw) => return BusEvent::Message(raw),
             ListenerEvent::End => return BusEvent::End,
             ListenerEvent::Nothing => {}
-            ListenerEvent::Silence => output::note(&words_of_silence(self.bus.url())),
+            ListenerEvent::Silence => {
+                output::note(&words_of_silence(self.bus.url(), &self.pattern));
+            }
             ListenerEvent::Trouble(error) => output::note(&words_of_trouble(&error)),
         }
         BusEvent::Nothing
@@ -156,7 +161,7 @@ impl BusReceiver {
     /// Reports at the end which messages are missing in the output.
     pub(super) fn note_missing(&self) {
         if self.listener.is_silent() && !self.stop.requested() {
-            output::note(&words_of_silence(self.bus.url()));
+            output::note(&words_of_silence(self.bus.url(), &self.pattern));
         }
         let counters = self.listener.counters();
         let dropped = counters.dropped_oldest + counters.dropped_newest;
@@ -193,14 +198,26 @@ pub(super) fn advice_on_silence(url: &str) -> Option<String> {
     }
 }
 
-pub(super) fn words_of_silence(url: &str) -> String {
+/// The pattern of all channels.
+const ALL_CHANNELS: &str = ".*";
+
+pub(super) fn words_of_silence(url: &str, pattern: &str) -> String {
     let advice = advice_on_silence(url);
     let advice = advice.unwrap_or_else(|| "`kadenz msg list` lists the channels".to_owned());
-    format!("no messages received on {url}; is a publisher running? {advice}")
+    let nothing = nothing_received(url, pattern);
+    format!("{nothing}; is a publisher running? {advice}")
+}
+
+/// Says that no message came, and of which channels.
+pub(super) fn nothing_received(url: &str, pattern: &str) -> String {
+    match pattern {
+        ALL_CHANNELS => format!("no messages received on {url}"),
+        _ => format!("no messages of a channel that `{pattern}` matches received on {url}"),
+    }
 }
 
 pub(super) fn words_of_trouble(error: &RecvError) -> String {
-    format!("{error}; listening on")
+    format!("{error}; still listening")
 }
 
 /// Reports the settings that the provider requested and did not get: above all a receive buffer that is too short.

@@ -2,10 +2,10 @@
 
 use clap::Args;
 use kadenz::msg::bus::Raw;
-use kadenz::msg::channel::Channel;
+use kadenz::msg::channel::{Channel, Pattern};
 use kadenz::msg::message::Fingerprint;
 use kadenz::msg::service::types_on_wire::KnownTypes;
-use kadenz::msg::types::{Path, Value};
+use kadenz::msg::types::{Path, PathError, Value};
 use kadenz::report::document::{Answer, Document};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -88,8 +88,10 @@ pub(super) struct Echoed {
 enum EchoedMessage {
     Whole(Value),
     Field(Value),
-    /// The message has no such member, with the reason.
+    /// There is no value at the path in this message, with the reason.
     NoField(String),
+    /// No message of its type has such a member, with the reason.
+    NoMember(String),
     /// Its bytes, as requested.
     Bytes,
     Undecoded(String),
@@ -104,6 +106,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let url = options.bus.url();
     let mut left = options.count;
     let mut hinted = false;
+    let is_one_channel = Pattern::new(&options.channel)?.exactly().is_some();
     while left != Some(0) {
         let raw = match ears.next(None) {
             BusEvent::Message(raw) => raw,
@@ -115,11 +118,16 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         }
         known.request_and_wait(raw.fingerprint());
         let echoed = Echoed::of(&raw, options.say(&raw, &known), &known, &url);
-        if let EchoedMessage::NoField(hint) = &echoed.said
-            && !std::mem::replace(&mut hinted, true)
-        {
-            let name = output::name(echoed.channel.as_str());
-            output::note(&format!("{name}: {hint}"));
+        let name = || output::name(echoed.channel.as_str());
+        match &echoed.said {
+            // Of several channels another may have the member.
+            EchoedMessage::NoMember(hint) if is_one_channel => anyhow::bail!("{}: {hint}", name()),
+            EchoedMessage::NoField(hint) | EchoedMessage::NoMember(hint)
+                if !std::mem::replace(&mut hinted, true) =>
+            {
+                output::note(&format!("{}: {hint}", name()));
+            }
+            _ => {}
         }
         match output::next_answer(&echoed)? {
             Printed::Something => left = left.map(|left| left - 1),
@@ -141,6 +149,9 @@ impl Options {
             (Ok(value), None) => EchoedMessage::Whole(value),
             (Ok(value), Some(path)) => match value.at(path) {
                 Ok(value) => EchoedMessage::Field(value),
+                Err(error @ PathError::NoMember { .. }) => {
+                    EchoedMessage::NoMember(error.to_string())
+                }
                 Err(error) => EchoedMessage::NoField(error.to_string()),
             },
             (Err(hint), None) => EchoedMessage::Undecoded(hint),
@@ -157,7 +168,9 @@ impl Echoed {
         match &said {
             EchoedMessage::Whole(value) => message = Some(value.to_json()),
             EchoedMessage::Field(value) => field = Some(value.to_json()),
-            EchoedMessage::NoField(why) | EchoedMessage::Undecoded(why) => hint = Some(why.clone()),
+            EchoedMessage::NoField(why)
+            | EchoedMessage::NoMember(why)
+            | EchoedMessage::Undecoded(why) => hint = Some(why.clone()),
             EchoedMessage::Bytes => {}
         }
         let is_decoded = message.is_some() || field.is_some();
@@ -196,7 +209,7 @@ impl Answer for Echoed {
     fn document(&self) -> Document {
         let hex = self.hex.as_deref().unwrap_or_default();
         let text = match &self.said {
-            EchoedMessage::NoField(_) => return Document::new(),
+            EchoedMessage::NoField(_) | EchoedMessage::NoMember(_) => return Document::new(),
             EchoedMessage::Field(value @ Value::Struct(_)) => shown::lines(value, 0),
             EchoedMessage::Field(value) => shown::word(value),
             EchoedMessage::Whole(value) => format!("{}\n{}", self.head(), shown::lines(value, 2)),

@@ -11,7 +11,7 @@ use kadenz::rt::clock;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::bus::{BusEvent, BusOption, BusReceiver, advice_on_silence};
+use super::bus::{BusEvent, BusOption, BusReceiver, advice_on_silence, nothing_received};
 use super::table::{self, BANDWIDTH, CHANNEL, HeardChannel, MESSAGES, RATE, SENDERS, TYPE};
 use super::types::TypesOption;
 use crate::options::{Span, waiting};
@@ -52,6 +52,9 @@ pub(super) struct Channels {
     version: Version<1>,
     url: String,
     channels: Vec<HeardChannel>,
+    /// What selects channels, for people.
+    #[serde(skip)]
+    pattern: String,
     /// Duration of listening, for people.
     #[serde(skip)]
     within: Span,
@@ -90,6 +93,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         version: Version,
         channels: HeardChannel::all(&figures, &known, &url),
         url,
+        pattern: options.channels.clone(),
         within: options.duration,
     })?;
     let beyond = watcher.untracked();
@@ -109,8 +113,9 @@ impl Answer for Channels {
             let advice = advice_on_silence(&self.url);
             let advice = advice.map_or_else(String::new, |it| format!(" {it}"));
             return format!(
-                "no messages received on {} within {}; is a publisher running?{advice}",
-                self.url, self.within
+                "{} within {}; is a publisher running?{advice}",
+                nothing_received(&self.url, &self.pattern),
+                self.within
             )
             .into();
         }

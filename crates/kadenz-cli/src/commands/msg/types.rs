@@ -29,6 +29,10 @@ impl TypesOption {
             return Ok(KnownTypes::default());
         }
         let types = Types::from_files(&self.types).context("`--types` cannot be used")?;
+        anyhow::ensure!(
+            !types.is_empty(),
+            "the files of `--types` describe no type; name a folder of .lcm files"
+        );
         Ok(KnownTypes::new(types))
     }
 

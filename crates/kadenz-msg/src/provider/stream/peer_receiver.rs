@@ -431,7 +431,7 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         let mut targets = self.targets.iter_mut();
         if let Some(target) = targets.find(|target| Some(target.id) == connection.target) {
             target.next_try = Some(clock::now() + RETRY);
-            peer = format!("{:?}", target.address);
+            peer = target.address.to_string();
         }
         ReceiveError::Disconnected { peer, reason }
     }

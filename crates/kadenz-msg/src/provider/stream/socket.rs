@@ -33,6 +33,15 @@ pub(in crate::provider) enum SocketAddress {
     Unix(PathBuf),
 }
 
+impl std::fmt::Display for SocketAddress {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Tcp(address) => formatter.write_str(address),
+            Self::Unix(path) => write!(formatter, "{}", path.display()),
+        }
+    }
+}
+
 impl SocketAddress {
     /// Parses the location of a URL: a path begins with a slash.
     pub(in crate::provider) fn of(location: &str) -> Self {

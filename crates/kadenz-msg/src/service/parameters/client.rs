@@ -55,7 +55,8 @@ impl ParameterClient {
                 ..ParameterQuery::default()
             };
             let left = until.remaining(clock::now());
-            let answer = self.client.call(&query, left)?;
+            let answer = self.client.call(&query, left);
+            let answer = answer.map_err(|error| error.within(timeout))?;
             let is_last = answer.parameters.is_empty();
             all.extend(answer.parameters.into_iter().map(ParameterInfo::of));
             let total = usize::try_from(answer.total).unwrap_or(0);

@@ -52,8 +52,8 @@ pub enum CallError {
     /// No answer arrived in time: no server has the name, the server is busy or gone, or the network lost the
     /// request or its answer.
     #[error(
-        "{service} did not answer within {} ms: is a server of that name on this bus? Whether it did its work is not known",
-        timeout.as_millis()
+        "{service} did not answer within {timeout:?}: is a server of that name on this bus? Whether it did its work is \
+         not known"
     )]
     Timeout {
         /// The channel of the service.
@@ -103,6 +103,19 @@ pub enum CallError {
     /// Nothing can be received.
     #[error(transparent)]
     Receive(#[from] RecvError),
+}
+
+impl CallError {
+    /// The same error of a call that is a part of a work with this timeout.
+    pub(crate) fn within(self, whole: Duration) -> Self {
+        match self {
+            Self::Timeout { service, .. } => Self::Timeout {
+                service,
+                timeout: whole,
+            },
+            other => other,
+        }
+    }
 }
 
 /// The reason for which there is no client.

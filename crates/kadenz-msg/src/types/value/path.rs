@@ -32,13 +32,13 @@ pub enum PathError {
         text: String,
     },
     /// There is no such member.
-    #[error("{path} has no member {member}; it has {members}")]
+    #[error("{path} has no member {member}; {members}")]
     NoMember {
         /// The path of the searched value.
         path: String,
         /// The name of the missing member.
         member: String,
-        /// The members of that value.
+        /// What the value has or is instead, as a clause: `it has x, y`, `it is a number`.
         members: String,
     },
     /// There are fewer elements.
@@ -157,14 +157,38 @@ impl<'a> Cursor<'a> {
                 Ok(next)
             }
             Step::Member(name) => {
-                let record = self.record();
-                let found = record.and_then(|it| it.member(name));
+                let found = self.record().and_then(|it| it.member(name));
                 let Some(found) = found else {
-                    return Err(no_member(walked, name, record));
+                    return Err(self.no_member(walked, name));
                 };
                 *walked = join(walked, name);
                 Ok(Self::Value(found))
             }
+        }
+    }
+
+    fn no_member(&self, walked: &str, member: &str) -> PathError {
+        let kind = |kind: &str| format!("it is {kind}");
+        let members = match (self.record(), self) {
+            (Some(record), _) if record.of.members.is_empty() => "it has none".to_owned(),
+            (Some(record), _) => {
+                let names = record.of.members.iter().map(|it| it.name.as_str());
+                format!("it has {}", names.collect::<Vec<_>>().join(", "))
+            }
+            (None, Self::Value(Value::String(_))) => kind("a string"),
+            (None, Self::Value(Value::Boolean(_))) => kind("a boolean"),
+            (None, Self::Value(Value::Enum(_))) => kind("an enum"),
+            (None, Self::Value(Value::Array(_))) => kind("an array"),
+            (None, Self::Value(_)) => kind("a number"),
+            (None, Self::Part { array, depth, .. }) => match *depth == array.shape.len() {
+                true => kind("an element of an array"),
+                false => kind("an array"),
+            },
+        };
+        PathError::NoMember {
+            path: named(walked),
+            member: member.to_owned(),
+            members,
         }
     }
 
@@ -231,19 +255,6 @@ fn row(array: &Array, depth: usize) -> usize {
 fn no_array(walked: &str, index: usize) -> PathError {
     let path = named(walked);
     PathError::NoArray { path, index }
-}
-
-fn no_member(walked: &str, member: &str, record: Option<&Record>) -> PathError {
-    let names = record.map(|it| it.of.members.iter().map(|it| it.name.as_str()));
-    let members: Vec<&str> = names.into_iter().flatten().collect();
-    PathError::NoMember {
-        path: named(walked),
-        member: member.to_owned(),
-        members: match members.is_empty() {
-            true => "none".to_owned(),
-            false => members.join(", "),
-        },
-    }
 }
 
 /// The way to what is being read or written, put into words only where something is wrong.
