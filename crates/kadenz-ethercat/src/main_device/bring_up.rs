@@ -90,12 +90,16 @@ pub enum BringUpError {
 /// Another MainDevice drives the segment.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "another MainDevice exchanges frames on {0}: this would change states beneath it; end it first"
+    "another MainDevice exchanges frames on {0}: this would change states beneath it; end it first, or reach the \
+     devices of a running loop by --loop"
 )]
 pub struct NotAloneError(pub String);
 
-/// How long the function listens for another MainDevice. Those in use send every 10 ms at least.
-const LISTEN_TIME: Duration = Duration::from_millis(50);
+/// How long the function listens for another MainDevice: longer than the longest cycle that a loop may have, 1 s.
+const LISTEN_TIME: Duration = Duration::from_millis(1050);
+
+/// How long it listens at once. No other program sends on a port that is not shared: one such span is enough there.
+const LISTEN_PART: Duration = Duration::from_millis(50);
 
 /// Refuses where frames of another MainDevice arrive at the interface of that name: to change states beneath a running
 /// robot stops it, or worse. Waits.
@@ -103,12 +107,17 @@ const LISTEN_TIME: Duration = Duration::from_millis(50);
 /// # Errors
 /// [`NotAloneError`].
 pub fn ensure_alone<P: Port>(link: &mut Link<P>, name: &str) -> Result<(), NotAloneError> {
-    let retry = RetryPolicy::default();
-    BlockingExchange { link, retry }.pause(LISTEN_TIME);
-    let counts = link.counts();
-    match counts.foreign + counts.late {
-        0 => Ok(()),
-        _ => Err(NotAloneError(name.to_owned())),
+    let (begin, is_shared) = (link.now(), link.port_mut().is_shared());
+    loop {
+        let retry = RetryPolicy::default();
+        BlockingExchange { link, retry }.pause(LISTEN_PART);
+        let counts = link.counts();
+        if counts.foreign + counts.late > 0 {
+            return Err(NotAloneError(name.to_owned()));
+        }
+        if !is_shared || link.now().remaining(begin) >= LISTEN_TIME {
+            return Ok(());
+        }
     }
 }
 
@@ -283,5 +292,63 @@ pub(super) fn because(device: &SubDevice) -> impl FnOnce(ConfigureError) -> Brin
         position,
         name,
         source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+    use crate::sim::WirePort;
+    use crate::sim::humanoid::humanoid;
+    use crate::wire::{Command, DatagramAddress, FrameWriter};
+
+    /// A wire on which another program sends one frame, at a time.
+    struct Shared {
+        wire: WirePort,
+        sends_at: Option<MonotonicTime>,
+    }
+
+    impl Port for Shared {
+        fn now(&self) -> MonotonicTime {
+            self.wire.now()
+        }
+        fn is_shared(&self) -> bool {
+            true
+        }
+        fn send(&mut self, frame: &[u8]) -> io::Result<()> {
+            self.wire.send(frame)
+        }
+        fn receive(&mut self, frame: &mut [u8]) -> Option<usize> {
+            self.wire.receive(frame)
+        }
+        fn wait(&mut self, until: MonotonicTime) -> io::Result<bool> {
+            if let Some(at) = self.sends_at.take_if(|it| *it <= until) {
+                self.wire.wait(at)?;
+                self.wire.send(&foreign_frame())?;
+            }
+            self.wire.wait(until)
+        }
+    }
+
+    fn foreign_frame() -> Vec<u8> {
+        let mut buffer = [0; 60];
+        let mut writer = FrameWriter::new(&mut buffer, [2; 6]).unwrap();
+        let all = DatagramAddress::broadcast(0x0130);
+        writer.push(Command::Brd, 0, all, 2).unwrap();
+        let length = writer.finish();
+        buffer[..length].to_vec()
+    }
+
+    #[test]
+    fn a_main_device_with_a_cycle_of_a_second_is_heard() {
+        let alone = |sends_after: Option<Duration>| {
+            let wire = WirePort::new(humanoid(2).build().unwrap());
+            let sends_at = sends_after.map(|it| wire.now() + it);
+            ensure_alone(&mut Link::new(Shared { wire, sends_at }, 1), "near")
+        };
+        assert!(alone(None).is_ok());
+        assert!(alone(Some(Duration::from_secs(1))).is_err());
     }
 }

@@ -13,7 +13,7 @@ use crate::wire::cia402::Statusword;
 pub enum Cause {
     /// So many cycles in a row were incomplete.
     Lost(u32),
-    /// So many deadlines in a row were missed.
+    /// So many beats in a row were missed.
     Late(u32),
     /// An axis left operation by itself, or its fault stayed or came back after its one reset.
     Fault {
@@ -37,7 +37,10 @@ impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Lost(cycles) => write!(f, "{cycles} cycles in a row did not come back whole"),
-            Self::Late(beats) => write!(f, "{beats} deadlines in a row were missed"),
+            Self::Late(beats) => write!(
+                f,
+                "{beats} beats in a row were missed (late_cycles of [safety])"
+            ),
             Self::Fault { axis, code: None } => write!(f, "axis {axis} stopped by itself"),
             Self::Fault {
                 axis,

@@ -55,6 +55,11 @@ pub trait Port {
         false
     }
 
+    /// Whether other programs may send on the same wire.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     /// As [`send`](Port::send), by the given side.
     ///
     /// # Errors
@@ -91,6 +96,10 @@ impl<P: Port + ?Sized> Port for Box<P> {
 
     fn has_second(&self) -> bool {
         (**self).has_second()
+    }
+
+    fn is_shared(&self) -> bool {
+        (**self).is_shared()
     }
 
     fn send_by(&mut self, side: Side, frame: &[u8]) -> io::Result<()> {

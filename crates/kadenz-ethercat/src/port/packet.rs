@@ -56,6 +56,10 @@ impl Port for InterfacePort {
         clock::now()
     }
 
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     fn send(&mut self, frame: &[u8]) -> io::Result<()> {
         self.port.send(frame)
     }
@@ -113,6 +117,10 @@ impl RingPort {
 impl Port for RingPort {
     fn now(&self) -> MonotonicTime {
         clock::now()
+    }
+
+    fn is_shared(&self) -> bool {
+        true
     }
 
     fn send(&mut self, frame: &[u8]) -> io::Result<()> {

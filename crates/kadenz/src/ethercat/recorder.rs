@@ -290,9 +290,9 @@ pub(super) fn note(running: &RunningRun, report: &NetworkReport, waits: Option<u
     let wrong = frames.lost + frames.working_counter_mismatches;
     if wrong > 0 {
         let text = format!(
-            "{} frames did not come back in time and {} came back with a wrong working counter: in \
+            "{} did not come back in time and {} came back with a wrong working counter: in \
              those cycles the controller saw older inputs",
-            numbers::thousands(frames.lost),
+            numbers::counted(frames.lost, "frame"),
             numbers::thousands(frames.working_counter_mismatches)
         );
         let remedy = Some("kadenz ethercat scan lists the devices and their links");

@@ -162,24 +162,24 @@ pub const MAX_LINE: usize = 1_000;
 pub const HELP: &str = "\
 frames:   lose [N] [after K]      the next N (1) get lost, behind K devices
           corrupt [N] [after K]   their check sequence is wrong
-          garble BITS             bits flip, and no check sequence tells
+          garble BITS             bits flip, undetected by the check sequence
           truncate BYTES          only so many are left
           delay SPAN              the next is late
           duplicate SPAN          the next comes again
           skew DIFFERENCE         its working counters are wrong by so much
 cables:   cut DEVICE, heal DEVICE the cable before a device, or `ring`
-          flap DEVICE SPAN        cut, and whole again
+          flap DEVICE SPAN        cut, and restored
 devices:  power DEVICE off|on     or: power DEVICE cycle SPAN
           leave DEVICE STATE [CODE]   it leaves its state: INIT, PREOP, SAFEOP
-          fail DEVICE CODE        something inside fails (a drive: CiA 402 error code); 0 mends it
+          fail DEVICE CODE        something inside fails (a drive: CiA 402 error code); 0 clears it
           drift DEVICE PPM        its clock runs faster
-          spoil DEVICE ADDRESS BYTE   a byte of its EEPROM is another
+          spoil DEVICE ADDRESS BYTE   a byte of its EEPROM changes
 when:     in SPAN ...    at SPAN ... (since the start)    after N ... (frames)    every SPAN ...
           next N ... (frames in a row)    for SPAN ... (all frames)    chance PROBABILITY ... (frames)
           for example: in 5s for 2s chance 0.1 lose    every 10s next 3 delay 5ms
 others:   devices, counts, help
-          clear                   takes back all that is planned; what has struck stays, and a flap or
-                                  power cycle still ends: heal and power on mend the rest
+          clear                   cancels planned faults; active ones stay, except those that end by
+                                  themselves, such as a flap: heal and power on end the others
 DEVICE is a position from 0 or a name ('left knee'); SPAN has a unit: 300ms; numbers also 0x...";
 
 /// Parses a line; `None` for an empty one or a comment.

@@ -265,7 +265,11 @@ impl FaultParser<'_, '_> {
         found.ok_or_else(|| {
             let at = name.map_or_else(|| self.at.clone(), Spanned::span);
             let remedy = "write device = \"...\" as above";
-            self.checker.error(Some(at), "it names no device", remedy)
+            let cause = name.map_or_else(
+                || "it names no device".to_owned(),
+                |it| format!("no device is named \"{}\"", it.get_ref()),
+            );
+            self.checker.error(Some(at), cause, remedy)
         })
     }
 

@@ -64,7 +64,7 @@ impl Answer for SimReport {
     fn document(&self) -> Document {
         let counts = &self.counts;
         let mut parts = vec![
-            format!("{} frames", numbers::thousands(counts.frames)),
+            numbers::counted(counts.frames, "frame"),
             format!("{} sent back", numbers::thousands(counts.returned)),
         ];
         for (count, words) in [
@@ -72,11 +72,17 @@ impl Answer for SimReport {
             (self.crowded, "lost since too many were late at a time"),
             (self.unsent, "that the interface did not take"),
             (self.echoed, "that a segment had passed already"),
-            (counts.frame_faults, "faults of frames"),
-            (counts.wire_faults, "faults of cables and devices"),
         ] {
             if count > 0 {
                 parts.push(format!("{} {words}", numbers::thousands(count)));
+            }
+        }
+        for (count, of) in [
+            (counts.frame_faults, "frames"),
+            (counts.wire_faults, "cables and devices"),
+        ] {
+            if count > 0 {
+                parts.push(format!("{} of {of}", numbers::counted(count, "fault")));
             }
         }
         parts.join(", ").into()
