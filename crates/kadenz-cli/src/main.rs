@@ -37,7 +37,7 @@ Examples:
   kadenz report night --out night.html         everything on one page
 
 Exit codes: 0 kept, 1 a limit was missed, 2 the command could not do its work.
-In a build with zenoh:// or dds://, `RUST_LOG=debug` logs as much as `-vv`, also of one module; Kadenz itself
+In a build with zenoh:// or dds://, `RUST_LOG=debug` logs as much as `-vv`, also of one module; Kadenz itself \
 does not log.")]
 struct Cli {
     #[command(flatten)]

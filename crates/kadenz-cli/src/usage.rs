@@ -20,7 +20,7 @@ const REMEDIES: [(&str, &str); 3] = [
         ": invalid digit found in string",
         ": write a whole number, as 1000000",
     ),
-    (": invalid float literal", ": write a number, as 1.5"),
+    (": invalid float literal", ": write a number, as 0.5"),
     (
         ": invalid socket address syntax",
         ": write an address and a port, as 127.0.0.1:8554",

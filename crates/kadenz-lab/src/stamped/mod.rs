@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use kadenz_msg::bus::{Aggregator, Raw, RecvError};
+use kadenz_record::numbers;
 use kadenz_record::run::folder::SeriesRecorder;
 use kadenz_record::run::model::{Kind, Run, Warning};
 use kadenz_record::samples::Sample;
@@ -232,8 +233,8 @@ fn warnings(counts: &StampedCounts) -> Vec<Warning> {
         warn(
             "stamps_unreadable",
             format!(
-                "{} messages have no stamp that can be read",
-                counts.unreadable
+                "{} without a stamp that can be read",
+                numbers::counted(counts.unreadable, "message")
             ),
             "name the member that holds it with `--field`, and describe all types with `--types`",
         );

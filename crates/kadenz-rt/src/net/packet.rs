@@ -57,8 +57,9 @@ pub enum PacketError {
     },
     /// The host's loopback: nothing is plugged into it, and it returns every frame to its sender.
     #[error(
-        "`{interface}` is this host's loopback, which gives every frame back to its sender; take another \
-         of {known}, or make a cable: sudo ip link add veth0 type veth peer name veth1"
+        "`{interface}` is this host's loopback, which gives every frame back to its sender; {}make a cable: sudo ip \
+         link add veth0 type veth peer name veth1",
+        another(known)
     )]
     Loopback {
         /// The name of the requested interface.
@@ -193,12 +194,23 @@ impl PacketPort {
 }
 
 /// The names of all interfaces except for the unusable one.
+/// The advice to take another interface, where there is one.
+fn another(known: &str) -> String {
+    match known {
+        NO_INTERFACE => String::new(),
+        _ => format!("take another of {known}, or "),
+    }
+}
+
+/// What the list of interfaces says where there is none.
+const NO_INTERFACE: &str = "none";
+
 fn known_interfaces(but: &str) -> String {
     let mut names: Vec<String> = link::names();
     names.retain(|it| it != but);
     names.sort();
     if names.is_empty() {
-        "none".to_owned()
+        NO_INTERFACE.to_owned()
     } else {
         names.join(", ")
     }
