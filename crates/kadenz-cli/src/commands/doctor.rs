@@ -257,10 +257,15 @@ mod tests {
         for word in words.iter().flat_map(|it| it.split(' ')) {
             assert!(text.contains(word), "{word} is broken: {}", &*text);
         }
+        let others = text.lines().filter(|it| !it.ends_with(&*remedy));
         assert!(
-            text.lines().all(|it| it.chars().count() <= 60),
-            "{}",
-            &*text
+            others.clone().all(|it| it.chars().count() <= 60),
+            "{text:?}"
+        );
+        assert_eq!(
+            others.count() + 1,
+            text.lines().count(),
+            "the command is whole: {text:?}"
         );
         assert!(text.lines().count() > 6, "wrapped: {}", &*text);
         assert!(!text.contains('\u{1b}'), "a plain style has no colours");
