@@ -50,7 +50,7 @@ impl DocumentLine {
         }
     }
 
-    /// Keeps the words in one line, however long: a command that somebody copies.
+    /// Keeps the words in one line, however long: a command to be copied.
     #[must_use]
     pub fn whole(self) -> Self {
         Self {

@@ -12,7 +12,7 @@ use kadenz_record::run::folder::EARLY_TAG;
 use kadenz_record::run::model::Series;
 
 use super::IntervalPoint;
-use crate::statistics::Percent;
+use crate::statistics::{Percent, SampleMeter};
 use crate::verdict::Block;
 
 /// Content of an interval log.
@@ -35,6 +35,22 @@ pub(super) fn blocks(intervals: &[IntervalPoint]) -> Vec<Block> {
         misses: it.misses,
     };
     intervals.iter().map(block).collect()
+}
+
+/// Counts misses where the recorder's count does not apply: of another deadline, or of fewer values.
+pub(super) fn recount_misses(
+    series: &mut Series,
+    histogram: &SignedHistogram,
+    meter: Option<&SampleMeter>,
+) {
+    let limit = series
+        .deadline_ns
+        .map_or(i64::MAX, |ns| i64::try_from(ns).unwrap_or(i64::MAX));
+    let whole = meter.filter(|meter| meter.count() == histogram.count());
+    (series.counts.misses, series.counts.longest_miss_run) = match whole {
+        Some(meter) => meter.misses(),
+        None => (histogram.count_above(limit), 0),
+    };
 }
 
 /// The mean time between two values, in nanoseconds, from the intervals that lie within the series: a loop that paces

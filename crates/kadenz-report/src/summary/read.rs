@@ -10,7 +10,7 @@ use kadenz_record::run::model::{Kind, Series, Warning};
 use kadenz_record::samples::reader::ReadSamplesError;
 use thiserror::Error;
 
-use super::log::{self, LogFacts};
+use super::log::{self, LogFacts, recount_misses};
 use super::{Imported, IntervalPoint, SeriesSummary, Summary, testbed};
 use crate::import::{self, DetectError, ImportError};
 use crate::statistics::{SampleMeter, distribution, early_clusters, hiccup_total, percentiles};
@@ -388,18 +388,6 @@ impl SummaryReader<'_> {
     fn warn(&mut self, id: &str, text: String) {
         self.warnings.push(Warning::new(id, text, None));
     }
-}
-
-/// Counts misses where the recorder's count does not apply: of another deadline, or of fewer values.
-fn recount_misses(series: &mut Series, histogram: &SignedHistogram, meter: Option<&SampleMeter>) {
-    let limit = series
-        .deadline_ns
-        .map_or(i64::MAX, |ns| i64::try_from(ns).unwrap_or(i64::MAX));
-    let whole = meter.filter(|meter| meter.count() == histogram.count());
-    (series.counts.misses, series.counts.longest_miss_run) = match whole {
-        Some(meter) => meter.misses(),
-        None => (histogram.count_above(limit), 0),
-    };
 }
 
 impl SeriesSummary {

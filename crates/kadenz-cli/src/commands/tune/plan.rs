@@ -37,14 +37,18 @@ pub(super) struct TunePlan {
     pub(super) cells_left_out: bool,
 }
 
+/// Refuses a load that could not be made, before anything is measured without it.
+fn ensure_load_can_be_made(options: &Options) -> anyhow::Result<()> {
+    options.with.map_or(Ok(()), ForeignProgram::find)?;
+    let missing = options.load_dir.as_ref().filter(|it| !it.is_dir());
+    missing.map_or(Ok(()), |dir| {
+        anyhow::bail!("{} is no folder; name one with --load-dir", dir.display())
+    })
+}
+
 /// Makes the plan of these options on this machine.
 pub(super) fn of(options: &Options) -> anyhow::Result<TunePlan> {
-    options.with.map_or(Ok(()), ForeignProgram::find)?;
-    if let Some(dir) = &options.load_dir {
-        let dir = dir.display();
-        let is_folder = options.load_dir.as_ref().is_some_and(|it| it.is_dir());
-        anyhow::ensure!(is_folder, "{dir} is no folder; name one with --load-dir");
-    }
+    ensure_load_can_be_made(options)?;
     if let Some(bus) = &options.bus {
         bus.check(options.rate.interval().as_duration())?;
     }
