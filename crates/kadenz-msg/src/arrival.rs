@@ -29,7 +29,7 @@ impl MessageInfo {
     /// Of a message that this program has whole since now, without a stamp of the kernel.
     ///
     /// # Real-time safety
-    /// As [`Stamps::now`].
+    /// Reads a clock; it neither allocates nor locks.
     #[must_use]
     pub fn now(sender: SenderId, sequence: Option<Sequence>) -> Self {
         Self {

@@ -183,12 +183,12 @@ pub enum DetectError {
         source: std::io::Error,
     },
     /// A pipe or a device: its content can be read only once, and the format takes its beginning.
-    #[error("{} is not a regular file; save it to a file first, or state its format", .0.display())]
+    #[error("{} is not a regular file; save it to a file first, or state its format with `kadenz import --format`", .0.display())]
     NotRegular(PathBuf),
     /// No importer recognises the content.
     #[error(
         "{} is of no format that can be imported (it begins with {head:?}): say which it is, one \
-         of {known}", path.display(), known = known()
+         of {known}, with `kadenz import --format`", path.display(), known = known()
     )]
     Unknown {
         /// Path of the file to import.

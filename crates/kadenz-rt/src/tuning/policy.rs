@@ -86,8 +86,8 @@ impl FromStr for Policy {
         let (name, argument) = word.split_once(':').unwrap_or((word, ""));
         match name.to_ascii_lowercase().as_str() {
             "other" if !word.contains(':') => Ok(Self::Other),
-            "fifo" => priority(argument).map(Self::Fifo),
-            "rr" => priority(argument).map(Self::RoundRobin),
+            "fifo" if !argument.is_empty() => priority(argument).map(Self::Fifo),
+            "rr" if !argument.is_empty() => priority(argument).map(Self::RoundRobin),
             "deadline" => deadline(argument),
             _ => Err(ParsePolicyError::Unknown(word.to_owned())),
         }

@@ -128,7 +128,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         let mut progress = Progress::new("listening", options.duration.map(|span| span.0));
         stamped(&measuring, plan, &stop, &mut progress)
     };
-    let (_, counts) = result.with_context(|| format!("the run is in {}", folder.display()))?;
+    let (_, counts) = outcome::finished(result, &folder)?;
     anyhow::ensure!(
         counts.recorded > 0,
         "{}; the run in {} has the details",
