@@ -44,7 +44,7 @@ fn a_service_is_called_and_its_answer_decoded_by_what_its_server_describes() {
     let unanswered = call("{\"sent_ns\": 41}", "50ms");
     assert_eq!(unanswered.code, 2);
     assert!(
-        unanswered.err.contains("did not answer within 50 ms"),
+        unanswered.err.contains("did not answer within 50ms"),
         "{}",
         unanswered.err
     );

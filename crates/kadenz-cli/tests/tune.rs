@@ -247,7 +247,7 @@ fn another_run_is_no_matrix_to_go_on_with() {
     run(&["timer", "cyclic", "--duration", "50ms", "--out", text(&out)]);
     let said = run(&["tune", "--resume", text(&out)]);
     assert_eq!(said.code, 2);
-    assert!(said.err.contains("no matrix"), "{}", said.err);
+    assert!(said.err.contains("no run of `kadenz tune`"), "{}", said.err);
 }
 
 #[cfg(unix)]

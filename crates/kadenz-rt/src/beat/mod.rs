@@ -270,7 +270,9 @@ pub struct Rate {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseRateError {
     /// Not a number, or a unit other than Hz, kHz and MHz.
-    #[error("`{0}` is not a valid rate; write it with its unit, like 1kHz, 250Hz, 29.97Hz or 30000/1001Hz")]
+    #[error(
+        "`{0}` is not a valid rate; write it with its unit, like 1kHz, 250Hz, 29.97Hz or 30000/1001Hz"
+    )]
     Malformed(String),
     /// A number, but none that a loop can keep.
     #[error("`{rate}` is not a rate that a loop can keep: {source}")]

@@ -16,7 +16,11 @@ pub(super) fn beginning(plan: &Plan, left: usize) -> String {
     let all = plan.count();
     let what = match left == all {
         true => numbers::counted(all as u64, "run"),
-        false => format!("{left} of {} left", numbers::counted(all as u64, "run")),
+        false => {
+            let are = if left == 1 { "is" } else { "are" };
+            let all = numbers::counted(all as u64, "run");
+            format!("{left} of {all} {are} left")
+        }
     };
     let combinations = numbers::counted(plan.combinations() as u64, "combination");
     let rounds = numbers::counted(plan.rounds.into(), "round");
