@@ -73,11 +73,8 @@ fn without_a_server_the_call_times_out_and_the_next_one_goes_on() {
     let mut client = client(&bus);
     let error = client.call(&pose(1), SHORT).unwrap_err();
     assert!(matches!(error, CallError::Timeout { .. }));
-    assert!(
-        error
-            .to_string()
-            .contains("NEXT did not answer within 50 ms")
-    );
+    let text = error.to_string();
+    assert!(text.contains("NEXT did not answer within 50ms"), "{text}");
     let _server = serve(&bus);
     assert_eq!(client.call(&pose(5), LONG).unwrap().number, 6);
 }

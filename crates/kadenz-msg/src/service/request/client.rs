@@ -2,6 +2,7 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz_rt::units::Span;
 
 use super::{ServiceOptions, reply_channel};
 use crate::arrival::random_number;
@@ -52,8 +53,9 @@ pub enum CallError {
     /// No answer arrived in time: no server has the name, the server is busy or gone, or the network lost the
     /// request or its answer.
     #[error(
-        "{service} did not answer within {timeout:?}: is a server of that name on this bus? Whether it did its work is \
-         not known"
+        "{service} did not answer within {}: is a server of that name on this bus? Whether it did its work is not \
+         known",
+        Span(*timeout)
     )]
     Timeout {
         /// The channel of the service.
