@@ -125,7 +125,7 @@ impl Catalogue {
         }
     }
 
-    /// The byte of an image at which the image of a direction begins.
+    /// The byte of a process image at which the inputs or the outputs begin.
     const fn start(&self, direction: Direction) -> usize {
         match direction {
             Direction::Inputs => self.inputs_at,

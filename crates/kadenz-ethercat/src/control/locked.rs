@@ -99,7 +99,7 @@ impl Locked {
         waited
     }
 
-    /// Images that had to wait for a reader, since the process image was made.
+    /// How often publishing waited for a reader, since the process image was made.
     pub fn waits(&self) -> u64 {
         self.waits.load(Ordering::Relaxed)
     }

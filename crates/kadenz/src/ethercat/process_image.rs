@@ -109,7 +109,7 @@ impl ProcessImage {
         }
     }
 
-    /// How many images waited for a reader; `None` where the loop never waits.
+    /// How often publishing waited for a reader; `None` where the loop never waits.
     pub(super) fn waits(&self) -> Option<u64> {
         match &self.place {
             ImageMemory::Locked(image) => Some(image.waits()),

@@ -61,7 +61,7 @@ pub(crate) struct Reset {
     #[command(flatten)]
     how: LoopName,
 
-    /// LoopName long to wait until all axes are enabled
+    /// How long to wait until all axes are enabled
     #[arg(long, value_name = "SPAN", default_value = "30s")]
     within: Span,
 }
@@ -74,7 +74,7 @@ struct LoopName {
 }
 
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// LoopName many of the awaited devices and axes a text names.
+/// How many of the awaited devices and axes a text names.
 const NAMED: usize = 5;
 
 #[derive(JsonSchema, Serialize)]

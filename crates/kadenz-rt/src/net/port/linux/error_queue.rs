@@ -16,7 +16,7 @@ const MAX_CALLS: usize = 64;
 /// Errors kept until the caller takes them.
 const ERRORS_KEPT: usize = 64;
 
-/// BoundedQueue: when the queue is full, the oldest message is dropped and counted.
+/// Bounded: when the queue is full, the oldest message is dropped and counted.
 #[derive(Debug)]
 pub(super) struct ErrorQueue {
     messages: Messages,

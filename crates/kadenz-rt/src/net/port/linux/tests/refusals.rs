@@ -17,7 +17,7 @@ fn as_ordinary_user(test: impl FnOnce() + Send) {
     });
 }
 
-/// ExtendedCounter the capabilities of the calling thread alone, so that it has the rights of an ordinary user.
+/// Drops the capabilities of the calling thread alone, so that it has the rights of an ordinary user.
 fn give_up_capabilities() {
     #[repr(C)]
     struct Header {
