@@ -247,7 +247,11 @@ fn another_run_is_no_matrix_to_go_on_with() {
     run(&["timer", "cyclic", "--duration", "50ms", "--out", text(&out)]);
     let said = run(&["tune", "--resume", text(&out)]);
     assert_eq!(said.code, 2);
-    assert!(said.err.contains("no run of `kadenz tune`"), "{}", said.err);
+    assert!(
+        said.err.contains("which `tune --resume` cannot continue"),
+        "{}",
+        said.err
+    );
 }
 
 #[cfg(unix)]

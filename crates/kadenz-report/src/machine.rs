@@ -5,13 +5,16 @@ use kadenz_record::run::model::Run;
 use crate::figures::{duration, significant};
 use crate::numbers;
 
+/// The value of a fact; a function writes its times.
+type Value = fn(&Run, fn(f64) -> String) -> Option<String>;
+
 /// A fact: its name on a page, its words on a terminal with `{}` for the value, or none where a terminal leaves it out,
-/// and its value. A function writes its times.
-type Fact = (
-    &'static str,
-    &'static str,
-    fn(&Run, fn(f64) -> String) -> Option<String>,
-);
+/// and its value.
+type Fact = (&'static str, &'static str, Value);
+
+/// The fact that a terminal leaves out at this value.
+const VIRTUALISATION: &str = "Virtualisation";
+const NOT_VIRTUALISED: &str = "none";
 
 /// The facts in the order of their weight.
 const FACTS: [Fact; 13] = [
@@ -27,7 +30,7 @@ const FACTS: [Fact; 13] = [
     ("Frequency governor", "governor {}", |run, _| {
         run.host.governor.clone()
     }),
-    ("Virtualisation", "virtualised: {}", |run, _| {
+    (VIRTUALISATION, "virtualised: {}", |run, _| {
         run.host.virtualisation.clone()
     }),
     ("Control group", "", |run, _| run.host.cgroup.clone()),
@@ -62,9 +65,10 @@ pub(crate) fn facts(run: &Run) -> Vec<(String, String)> {
 
 /// The known facts in a line of a terminal. A machine that is not virtualised needs no words.
 pub(crate) fn line(run: &Run) -> String {
+    let is_shown = |name: &str, value: &str| name != VIRTUALISATION || value != NOT_VIRTUALISED;
     let facts = FACTS.iter().filter(|(_, words, _)| !words.is_empty());
-    let facts = facts.filter_map(|(_, words, of)| {
-        let value = of(run, numbers::span).filter(|it| it != "none")?;
+    let facts = facts.filter_map(|(name, words, of)| {
+        let value = of(run, numbers::span).filter(|it| is_shown(name, it))?;
         Some(words.replace("{}", &value))
     });
     facts.collect::<Vec<_>>().join(", ")

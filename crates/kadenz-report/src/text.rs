@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::IsTerminal as _;
 use std::ops::Deref;
+use std::path::Path;
 
 /// Text for a terminal. It contains names and words of a run, a log or a message in the form of [`visible`]; its only
 /// escape sequences are this crate's own colours.
@@ -124,6 +125,65 @@ pub fn shell_quoted(word: &str) -> Cow<'_, str> {
         true => Cow::Borrowed(word),
         false => Cow::Owned(format!("'{}'", word.replace('\'', r"'\''"))),
     }
+}
+
+/// A path as an argument that a user can type.
+///
+/// ```
+/// use std::path::Path;
+///
+/// use kadenz_report::text::shell_path;
+///
+/// assert_eq!(shell_path(Path::new("-my run")), "'./-my run'");
+/// ```
+#[must_use]
+pub fn shell_path(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let begins_as_option = if text.starts_with('-') { "./" } else { "" };
+    shell_quoted(&format!("{begins_as_option}{text}")).into_owned()
+}
+
+/// Words that a command starts with.
+const PROGRAMS: [&str; 14] = [
+    "sudo",
+    "kadenz",
+    "sysctl",
+    "systemctl",
+    "echo",
+    "printf",
+    "for",
+    "cat",
+    "chmod",
+    "chrt",
+    "top",
+    "apt-get",
+    "ulimit",
+    "powercfg",
+];
+
+/// The command in a line of a remedy, and the words before it; `None` for a step in words.
+///
+/// ```
+/// use kadenz_report::text::command_in;
+///
+/// let command = "sudo sysctl -w vm.swappiness=0";
+/// assert_eq!(command_in(&format!("now: {command}")), Some(("now: ", command)));
+/// assert_eq!(command_in("end the programs that top shows"), None);
+/// ```
+#[must_use]
+pub fn command_in(line: &str) -> Option<(&str, &str)> {
+    if is_command(line) {
+        return Some(("", line));
+    }
+    let (when, what) = line.split_once(": ")?;
+    is_command(what).then(|| line.split_at(when.len() + 2))
+}
+
+/// Whether text is a known program with an argument that no prose would have.
+fn is_command(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    let known = words.next().is_some_and(|first| PROGRAMS.contains(&first));
+    known && text.contains(['-', '/', '=', '.', '|'])
 }
 
 /// As [`visible`], for a name that is part of a line: its line breaks are escaped, too.

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use kadenz::report::document::{Answer, Document, DocumentLine, Version};
-use kadenz::report::text::Emphasis;
+use kadenz::report::text::{Emphasis, command_in};
 use kadenz::rt::doctor::{self, Finding, Severity};
 use kadenz::rt::shield::{self, Restored};
 use schemars::JsonSchema;
@@ -180,12 +180,13 @@ const INDENT: u16 = 15;
 
 /// A finding with its cost, its evidence and its remedy.
 pub(super) fn lines(finding: &Finding) -> Vec<DocumentLine> {
-    let fact = |label, words: &String| DocumentLine::labelled(label, INDENT, words);
-    let remedy = finding.remedy.as_ref().map(|words| {
-        let line = fact("       remedy", words);
-        match words.contains("sudo ") {
-            true => line.whole(),
-            false => line,
+    let fact = |label: &'static str, words: &str| DocumentLine::labelled(label, INDENT, words);
+    let remedy = finding.remedy.iter().flat_map(|it| it.lines().enumerate());
+    let remedy = remedy.map(|(index, words)| {
+        let label = if index == 0 { "       remedy" } else { "" };
+        match command_in(words) {
+            Some(_) => fact(label, words).whole(),
+            None => fact(label, words),
         }
     });
     let costs = fact("       costs", &finding.cost);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use kadenz::lab::stop::Stop;
 
-use crate::options::{MeasureOptions, Span, StdinOption};
+use crate::options::{self, MeasureOptions, Span, StdinOption};
 use crate::output;
 
 impl MeasureOptions {
@@ -101,5 +101,6 @@ fn leave() -> ! {
     }
     #[cfg(target_os = "linux")]
     kadenz::rt::net::cable::remove_own();
+    options::remove_empty_folders();
     std::process::exit(2)
 }

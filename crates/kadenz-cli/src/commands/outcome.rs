@@ -8,6 +8,7 @@ use clap::Args;
 use kadenz::ethercat::AxesReport;
 use kadenz::ethercat::control::timing::Snapshot;
 use kadenz::lab::measuring::ExperimentError;
+use kadenz::record::run::model::EndedBy;
 use kadenz::report::answers::budget::Budget;
 use kadenz::report::answers::{Headline, HeadlineAnswer};
 use kadenz::report::document::{Answer, Document};
@@ -17,7 +18,7 @@ use kadenz::report::run_documents::{self, BriefAdditions};
 #[cfg(all(test, target_os = "linux"))]
 use kadenz::report::schema::SchemaFile;
 use kadenz::report::summary::{SeriesSummary, Summary, SummaryOptions};
-use kadenz::report::text::{Style, shell_quoted};
+use kadenz::report::text::{Style, shell_path};
 use kadenz::report::verdict::packets;
 use kadenz::report::{answers, html};
 use schemars::JsonSchema;
@@ -231,7 +232,14 @@ fn emptiness(run: &Summary) -> Option<String> {
         true => run.series.iter().all(|it| it.count == 0),
         false => judged.iter().all(|it| it.count == 0),
     };
-    let remedy = "nothing was measured: the run ended before its first sample; measure longer";
+    let remedy = match run.run.ended_by {
+        Some(EndedBy::Interrupted) => {
+            "nothing was measured: the run was ended before its first sample; measure longer"
+        }
+        _ => {
+            "nothing was measured: no value was recorded; measure longer, and see the run's warnings"
+        }
+    };
     is_empty.then(|| remedy.to_owned())
 }
 
@@ -386,13 +394,6 @@ pub(crate) fn whereabouts(folder: &Path, report: Option<&Path>) -> String {
             shell_path(folder)
         ),
     }
-}
-
-/// A path as an argument that a user can type.
-fn shell_path(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let begins_as_option = if text.starts_with('-') { "./" } else { "" };
-    format!("{begins_as_option}{}", shell_quoted(&text))
 }
 
 #[cfg(test)]

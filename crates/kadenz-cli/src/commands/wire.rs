@@ -314,7 +314,12 @@ impl WireTimes {
                 numbers::thousands((1e9 / it.occupancy_ns) as u64),
             ]
         });
-        let head = ["link", "busy", "hop", "datagrams/s"];
+        let head = [
+            "link",
+            "transmission time",
+            "store-and-forward delay",
+            "datagrams/s",
+        ];
         Table::new(&head, 1, rows.collect())
     }
 }

@@ -219,6 +219,7 @@ impl Reader {
         let Some((_, last)) = self.previous.filter(|_| is_lost) else {
             return;
         };
+        let end = end.max(last.published);
         let sequence = last.number + 1;
         let [age, .., gap] = &mut self.series.recorders[..] else {
             return;
@@ -382,7 +383,8 @@ fn note(
     if counted.received == 0 && noted.unmatched == 0 {
         warnings.push(silent(&noted));
     }
-    if plan.poll.is_none() && (has_unmatched || counted.received == 0 && noted.unmatched > 0) {
+    let is_partial = plan.poll.is_none() && has_unmatched;
+    if is_partial || counted.received == 0 && noted.unmatched > 0 {
         warnings.push(unmatched(&noted, reader.cameras.tolerance()));
     }
     ongoing.running.add_warnings(warnings);
@@ -414,12 +416,13 @@ fn warnings(noted: &names::Camera, counted: &FrameCounts, advise: bool) -> Vec<W
         ));
     }
     if noted.reconnects > 0 {
+        let times = match noted.reconnects {
+            1 => "once".to_owned(),
+            n => format!("{n} times"),
+        };
         warnings.push(Warning::new(
             "camera_reconnected",
-            format!(
-                "the camera was lost and opened again {} times",
-                noted.reconnects
-            ),
+            format!("the camera was lost and opened again {times}"),
             Some(POWER_AND_NETWORK),
         ));
     }

@@ -75,7 +75,7 @@ impl NetworkEndpoints {
         let (device, echo) = match &plan.answering {
             Answering::Peer(device) => (device.clone(), None),
             Answering::Loopback => {
-                loopback_is_up().map_err(ExperimentError::Port)?;
+                ensure_loopback().map_err(ExperimentError::Port)?;
                 let echo = EchoDevice::open(&EchoPlan::default())?;
                 let device = Device {
                     name: "loopback".to_owned(),
@@ -178,15 +178,14 @@ pub(super) fn too_short(interval: Interval) -> Warning {
     Warning::new("no_network", text, Some(&remedy))
 }
 
-/// Whether a datagram can leave on the loopback interface: it is down in a network namespace that nobody set up.
-fn loopback_is_up() -> Result<(), OpenPortError> {
+/// Refuses a loopback interface that sends nothing: it is down in a network namespace that nobody set up.
+fn ensure_loopback() -> Result<(), OpenPortError> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let sent = UdpSocket::bind(address).and_then(|socket| {
         let own = socket.local_addr()?;
         socket.send_to(&[0], own)
     });
-    sent.map(drop).map_err(|error| OpenPortError::Address {
-        address,
+    sent.map(drop).map_err(|error| OpenPortError::LoopbackDown {
         errno: error.raw_os_error().unwrap_or_default(),
     })
 }

@@ -89,9 +89,7 @@ fn ratio(
     let ratio =
         |[it, first]: &[&CampaignSeries; 2]| Some(positive(it)? as f64 / positive(first)? as f64);
     let ratios: Vec<f64> = pairs.iter().filter_map(ratio).collect();
-    // Of two pairs an interval says nothing.
-    let interval = RatioInterval::of(&ratios)?;
-    (ratios.len() > 2).then_some(interval)
+    RatioInterval::of(&ratios)
 }
 
 /// The percentiles, maximum and misses of a series under one combination of values.

@@ -61,7 +61,7 @@ pub struct CampaignReport {
     combinations: Vec<CombinationFigures>,
     /// The effect of each option's values on the percentiles.
     moved: Vec<OptionEffect>,
-    /// The measures that runs did not get, in words: these runs measured something else than their options say.
+    /// The measures that were not granted, in words, with the combination and the number of its runs.
     refused: Vec<String>,
 }
 
@@ -122,7 +122,11 @@ fn refused(varied: &[Varied], runs: &[CampaignRun]) -> Vec<String> {
         }
     }
     let words = all.into_iter().map(|((combination, measure), count)| {
-        let values = values(varied, combination).join(", ");
+        let values = values(varied, combination);
+        let values = match values.is_empty() {
+            true => "all".to_owned(),
+            false => values.join(", "),
+        };
         let runs = numbers::counted(count as u64, "run");
         format!("{values} ({runs}): {measure}")
     });
@@ -155,7 +159,7 @@ impl Answer for CampaignReport {
         let document = match self.refused.is_empty() {
             true => document,
             false => document
-                .sentence("Not granted, so that these rows measured something else than they say:")
+                .sentence("Not granted; these combinations ran without it:")
                 .list(self.refused.clone()),
         };
         if self.moved.is_empty() {

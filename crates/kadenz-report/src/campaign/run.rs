@@ -94,7 +94,7 @@ impl CampaignSeries {
             p99_9_ns: series.percentile(Percent::P99_9),
             max_ns: series.max_ns,
             misses: series.verdict.map(|it| it.misses),
-            refused: refused.map(|it| it.text).collect(),
+            refused: refused.map(|it| it.title).collect(),
             bins,
         }
     }

@@ -100,13 +100,22 @@ fn facts(summary: &Summary, shared: &dyn Fn(&str) -> bool) -> BTreeMap<(usize, S
     add("version of Kadenz", kadenz);
     let complete = if summary.run.complete { "yes" } else { "no" };
     add("complete", complete);
-    let tuning = |name: &str| {
-        let mut measures = summary.series.iter().flat_map(|it| &it.series.tuning);
-        measures.any(|it| it.name == name)
+    // What was granted, as a series has it, says more than what was requested.
+    let is_measured = |name: &str| {
+        let measure = match name {
+            "lock_memory" => "memory_lock",
+            "cpus" => "affinity",
+            other => other,
+        };
+        let compared = summary.series.iter().map(|it| &it.series);
+        let mut measures = compared
+            .filter(|it| shared(&it.name))
+            .flat_map(|it| &it.tuning);
+        measures.any(|it| it.name == measure)
     };
     for (name, value) in parameters
         .iter()
-        .filter(|(name, value)| is_setting(name, value) && !tuning(name))
+        .filter(|(name, value)| is_setting(name, value) && !is_measured(name))
     {
         facts.insert((100, format!("parameter {name}")), value.to_string());
     }

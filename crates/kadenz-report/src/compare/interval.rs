@@ -155,7 +155,10 @@ pub(super) fn ratio(
         return Err(NoInterval::NotPositive);
     }
     if ours_low <= 0.0 || theirs_low <= 0.0 {
-        return Err(NoInterval::FewBeyond);
+        return Err(match ours.percentile {
+            Some(_) => NoInterval::FewBeyond,
+            None => NoInterval::NotPositive,
+        });
     }
     let ratio = theirs.value / ours.value;
     let below = (theirs.value / theirs_low)

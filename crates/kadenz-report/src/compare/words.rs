@@ -60,7 +60,9 @@ impl Comparison {
             (true, false, None) if !missed.is_empty() => String::new(),
             (true, false, None) => format!("{first} and {last} have no figures in common."),
         };
-        sentences.append(&mut missed);
+        // Missed deadlines come first, so that none of them is cut off.
+        missed.append(&mut sentences);
+        let mut sentences = missed;
         let more = sentences.len().saturating_sub(MAX_SENTENCES);
         sentences.truncate(MAX_SENTENCES);
         if more > 0 {

@@ -6,6 +6,7 @@ use super::markup::Markup;
 use super::page::Page;
 use crate::figures::{capitalised, printed};
 use crate::findings::{Finding, findings};
+use crate::text::command_in;
 
 /// All findings of the page. A [`Finding`]'s place is its number on the page.
 pub(super) fn all(page: &Page<'_>) -> Vec<Finding> {
@@ -92,22 +93,6 @@ pub(super) fn section(out: &mut Markup, findings: &[Finding]) {
     out.tag("</ul></section>");
 }
 
-/// Words that a command starts with; anything else is a step in words.
-const PROGRAMS: [&str; 12] = [
-    "sudo",
-    "kadenz",
-    "sysctl",
-    "systemctl",
-    "echo",
-    "printf",
-    "for",
-    "cat",
-    "chmod",
-    "chrt",
-    "top",
-    "apt-get",
-];
-
 /// A remedy, a line each: `now: sudo sysctl -w ...`, or a step in words.
 pub(super) fn write_remedy(out: &mut Markup, remedy: &str) {
     out.tag("<p class=\"remedy\"><b>Remedy</b> ");
@@ -115,31 +100,12 @@ pub(super) fn write_remedy(out: &mut Markup, remedy: &str) {
         if index > 0 {
             out.tag("<br>");
         }
-        let (when, what) = split_remedy(line);
-        out.text(when);
-        match is_command(what) {
-            true => out.element("code", what),
-            false => out.ticked(what),
+        match command_in(line) {
+            Some((when, command)) => out.text(when).element("code", command),
+            None => out.ticked(line),
         };
     }
     out.tag("</p>");
-}
-
-/// `now: sudo x` into `now: ` and `sudo x`, where a command follows the colon.
-fn split_remedy(line: &str) -> (&str, &str) {
-    match line.split_once(": ") {
-        Some((when, what)) if is_command(what) && !is_command(line) => {
-            line.split_at(when.len() + 2)
-        }
-        _ => ("", line),
-    }
-}
-
-/// Whether this is a known program with an argument that no prose would have.
-fn is_command(text: &str) -> bool {
-    let mut words = text.split_whitespace();
-    let known = words.next().is_some_and(|first| PROGRAMS.contains(&first));
-    known && text.contains(['-', '/', '=', '.', '|'])
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::document::{Document, Table, TableCell};
 use crate::matrix::{Cell, Cheapest, Load, Matrix};
 use crate::statistics::Percent;
 use crate::summary::Summary;
+use crate::text::shell_path;
 use crate::verdict::Standing;
 
 /// The tunings that a check tried after its measurement.
@@ -96,7 +97,7 @@ fn whole(page: &Page<'_>, folder: &Path) -> Document {
         ),
         false => Document::new().hint(format!(
             "Every figure of it: `kadenz report {}`",
-            matrix.display()
+            shell_path(&matrix)
         )),
     }
 }

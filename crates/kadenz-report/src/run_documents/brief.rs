@@ -1,5 +1,7 @@
 //! The answer on one screen: the verdict, a table of a few series, the first remedies, the places of the rest.
 
+use std::collections::BTreeSet;
+
 use kadenz_record::run::model::{TuningMeasure, Warning};
 
 use crate::answers::answer;
@@ -21,10 +23,10 @@ const MIN_ROWS: usize = 3;
 const VERDICT: usize = 7;
 const REMEDY: usize = 2;
 const REMEDIES: usize = 3;
-/// Lines on warnings of [`INCOMPLETE_DATA`].
+/// Lines on warnings of [`BELOW_VERDICT`].
 const WARNINGS: usize = 3;
-/// Ids of the warnings that say the values of a run are not whole, the most important first.
-const INCOMPLETE_DATA: [&str; 12] = [
+/// Ids of the warnings that qualify a verdict, and so stand below it, the most important first: values are missing.
+const BELOW_VERDICT: [&str; 12] = [
     "truncated",
     "incomplete",
     "log_damaged",
@@ -89,7 +91,7 @@ fn height(lines: &[DocumentLine]) -> usize {
 
 /// The warnings that values are missing, a line each; of too many the last line has the number.
 pub(super) fn missing_values(runs: &[Summary]) -> Vec<DocumentLine> {
-    let rank = |warning: &Warning| INCOMPLETE_DATA.iter().position(|it| *it == warning.id);
+    let rank = |warning: &Warning| BELOW_VERDICT.iter().position(|it| *it == warning.id);
     let mut all: Vec<(usize, String)> = Vec::new();
     for run in runs {
         for (rank, warning) in run.warnings.iter().filter_map(|it| Some((rank(it)?, it))) {
@@ -106,7 +108,10 @@ pub(super) fn missing_values(runs: &[Summary]) -> Vec<DocumentLine> {
         _ => WARNINGS - 1,
     };
     let rest = all.len().saturating_sub(shown);
-    let rest = (rest > 0).then(|| format!("{rest} more of missing values; see --details"));
+    let rest = (rest > 0).then(|| match rest {
+        1 => "1 more warning; see --details".to_owned(),
+        _ => format!("{rest} more warnings; see --details"),
+    });
     let texts = all.into_iter().take(shown).map(|(_, text)| text);
     let line = |text: String| DocumentLine::labelled("warning: ", 9, text).at_most(1);
     texts.chain(rest).map(line).collect()
@@ -212,7 +217,7 @@ fn chosen(runs: &[Summary]) -> Vec<(&Summary, &SeriesSummary)> {
     all
 }
 
-/// The least columns of a name, of a figure, and of the space between two columns.
+/// Minimum width of a name and of a figure, and the gap between columns.
 const MIN_NAME: usize = 22;
 const MIN_COLUMN: usize = 7;
 const BETWEEN: usize = 3;
@@ -226,23 +231,40 @@ fn table(runs: &[Summary], rows: usize) -> Option<Table> {
         row(&format!("{folder}{}", series.series.name), series)
     });
     let mut rows: Vec<_> = rows.collect();
-    let room = room_of_names(&rows);
-    for name in rows.iter_mut().filter_map(|row| row.first_mut()) {
-        *name = TableCell::text(shortened(&name.shown(Medium::Terminal), room));
+    let names = names(&rows);
+    for (row, name) in rows.iter_mut().zip(names) {
+        row[0] = TableCell::text(name);
     }
     let header = ["series", "samples", "50 %", "99.9 %", "max", "misses"];
     (!chosen.is_empty()).then(|| Table::of(header, rows).without_lines())
 }
 
-/// The columns that 80 leave to the names beside the widest cells of the other columns.
-fn room_of_names(rows: &[Vec<TableCell>]) -> usize {
+/// The names of the rows in the columns that the other cells leave; in full where they would no longer differ.
+fn names(rows: &[Vec<TableCell>]) -> Vec<String> {
+    let room = columns_of_names(rows);
+    let full: Vec<String> = rows
+        .iter()
+        .map(|row| row[0].shown(Medium::Terminal).into_owned())
+        .collect();
+    let short: Vec<String> = full.iter().map(|it| shortened(it, room)).collect();
+    let differ = |names: &[String]| names.iter().collect::<BTreeSet<_>>().len();
+    match differ(&short) == differ(&full) {
+        true => short,
+        false => full,
+    }
+}
+
+/// The columns that the smallest screen leaves to the names beside the widest cells of the other columns.
+fn columns_of_names(rows: &[Vec<TableCell>]) -> usize {
     let width = |place: usize| {
         let cells = rows.iter().filter_map(|row| row.get(place));
         let widths = cells.map(|it| it.shown(Medium::Terminal).chars().count());
         widths.max().unwrap_or(0).max(MIN_COLUMN)
     };
     let others: usize = (1..6).map(|place| width(place) + BETWEEN).sum();
-    80_usize.saturating_sub(others + BETWEEN).max(MIN_NAME)
+    usize::from(COLUMNS)
+        .saturating_sub(others + BETWEEN)
+        .max(MIN_NAME)
 }
 
 /// A name in at most this many characters: its beginning and its end, because names of one run differ in the end and

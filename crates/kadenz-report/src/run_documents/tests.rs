@@ -481,6 +481,21 @@ fn the_brief_answer_fits_on_a_screen_whatever_there_is_to_say() {
 }
 
 #[test]
+fn the_names_of_a_brief_answer_differ() {
+    let shown = |names: &[&str]| -> String {
+        let series = names.iter().map(|it| judged(it, &[(50_000, 9)]));
+        let run = run_of("r", series.collect());
+        plain(&brief(&[run], &BriefAdditions::default())).to_string()
+    };
+    let long = |middle: &str| format!("a {} {middle} {}", "x".repeat(40), "y".repeat(40));
+    let shortened = shown(&[&long("one"), "a short"]);
+    assert!(shortened.contains("xx…yy"), "{shortened}");
+    let full = shown(&[&long("one"), &long("two")]);
+    let has = |word| full.contains(word);
+    assert!(has(" one ") && has(" two ") && !has("…"), "{full}");
+}
+
+#[test]
 fn the_brief_answer_says_below_the_verdict_that_values_are_missing() {
     let mut damaged = judged("wakeup", &[]);
     damaged.series.counts.recorded = 506;
@@ -518,7 +533,7 @@ fn the_brief_answer_says_below_the_verdict_that_values_are_missing() {
     let text = plain(&brief(&[run], &additions)).to_string();
     assert!(text.lines().count() <= 25, "{text}");
     assert!(
-        text.contains("\nwarning: 9 more of missing values; see --details\n"),
+        text.contains("\nwarning: 9 more warnings; see --details\n"),
         "{text}"
     );
 }

@@ -268,7 +268,7 @@ impl SummaryReader<'_> {
             log::end_of(&intervals)
         };
         let mut summary = SeriesSummary::new(series, &histogram, intervals, duration_ns);
-        if lost && restated.is_none() {
+        if lost && restated.is_none() && !impossible {
             summary.judge_by_recorder(duration_ns);
         }
         if let Some(meter) = samples {
@@ -430,8 +430,10 @@ impl SeriesSummary {
             } = series.counts;
             // A run may take its series one after the other; the beat gives the duration of each.
             let beat_ns = series.expected_interval_ns.map(|ns| {
-                let kept = log::kept_interval_ns(&intervals).unwrap_or(ns as f64);
-                (kept * count as f64) as u64
+                // A log of several parts also holds the start of each, without values.
+                let is_one_part = series.files.hlog_parts.is_none();
+                let kept = log::kept_interval_ns(&intervals).filter(|_| is_one_part);
+                (kept.unwrap_or(ns as f64) * count as f64) as u64
             });
             Verdict::of_blocks(
                 limit,

@@ -6,7 +6,7 @@ use kadenz_record::histogram::{Histogram, Layout};
 use kadenz_record::hlog::reader::IntervalLog;
 use kadenz_record::hlog::writer::IntervalLogWriter;
 use kadenz_record::run::folder::{EARLY_TAG, RunWriter, SeriesSpec};
-use kadenz_record::run::model::{EndedBy, Kind, Run, Series};
+use kadenz_record::run::model::{EndedBy, Kind, Run, Series, SeriesFiles};
 use kadenz_record::samples::Sample;
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -177,7 +177,7 @@ fn misses_an_hour_count_the_time_that_the_loop_kept() {
         };
         counts.iter().enumerate().map(point).collect()
     };
-    let hourly = |counts: &[u64]| {
+    let hourly = |counts: &[u64], hlog_parts| {
         let mut histogram = SignedHistogram::default();
         (0..counts.iter().sum()).for_each(|_| histogram.record(100_000));
         let series = Series {
@@ -188,14 +188,20 @@ fn misses_an_hour_count_the_time_that_the_loop_kept() {
                 misses: histogram.count(),
                 ..Counts::default()
             },
+            files: SeriesFiles {
+                hlog_parts,
+                ..SeriesFiles::default()
+            },
             ..Series::default()
         };
         let summary = SeriesSummary::new(series, &histogram, points(counts), 0);
         summary.verdict.unwrap().misses_per_hour.unwrap().round()
     };
-    assert_eq!(hourly(&[300, 500, 500, 200]), 500.0 * 3600.0);
+    assert_eq!(hourly(&[300, 500, 500, 200], None), 500.0 * 3600.0);
     // No interval lies within: the beat counts.
-    assert_eq!(hourly(&[300, 500]), 1000.0 * 3600.0);
+    assert_eq!(hourly(&[300, 500], None), 1000.0 * 3600.0);
+    // Each part of a log begins with the time in which other series were measured.
+    assert_eq!(hourly(&[300, 500, 500, 200], Some(2)), 1000.0 * 3600.0);
 }
 
 #[test]

@@ -93,8 +93,8 @@ fn in_a_row(total: &Flow) -> String {
     }
 }
 
-/// Devices that answered nothing in time, else the one that lost the most packets; `None` where there is one device, none
-/// lost a packet, or several lost the most.
+/// Names the devices that answered nothing in time, else the one that lost the most packets; `None` for one device, no
+/// loss, or a tie.
 fn of_devices(flows: &[Flow]) -> Option<String> {
     if flows.len() < 2 {
         return None;

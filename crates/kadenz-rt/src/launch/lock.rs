@@ -17,9 +17,8 @@ use crate::os::linux::signals::Mask;
 use crate::os::linux::trace::{CallError, HeldProcess};
 use crate::tuning::linux::rights::{Rights, effective_capabilities};
 use crate::tuning::linux::{kernel_says, memory};
-use crate::tuning::{Measure, Note};
+use crate::tuning::{ALL_PAGES, Measure, Note};
 
-const REQUESTED: &str = "all current and future pages";
 /// Set-user-ID and set-group-ID.
 const SET_ID: u32 = 0o6000;
 
@@ -95,8 +94,8 @@ pub(super) fn lock(
     };
     let measure = match lock_held(pid, &mut held, rights) {
         Ok(locked_kb) => {
-            let granted = format!("{REQUESTED} ({locked_kb} kB at its start)");
-            Measure::noted("memory_lock", REQUESTED, granted, true, None)
+            let granted = format!("{ALL_PAGES} ({locked_kb} kB at its start)");
+            Measure::noted("memory_lock", ALL_PAGES, granted, true, None)
         }
         Err(note) => refused(note),
     };
@@ -136,7 +135,7 @@ fn status_field(pid: u32, field: &str) -> String {
 
 fn refused(note: Note) -> Measure {
     let granted = "nothing locked from outside";
-    Measure::noted("memory_lock", REQUESTED, granted, false, Some(note))
+    Measure::noted("memory_lock", ALL_PAGES, granted, false, Some(note))
 }
 
 const LOCK_ITSELF: &str = "let the program call mlockall(MCL_CURRENT | MCL_FUTURE) itself";

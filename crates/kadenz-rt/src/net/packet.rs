@@ -48,12 +48,15 @@ pub struct Received {
 #[derive(Debug, thiserror::Error)]
 pub enum PacketError {
     /// No interface of that name.
-    #[error("there is no network interface `{interface}`; those of this host: {known}")]
+    #[error(
+        "there is no network interface `{interface}`; those of this host: {}",
+        list(known)
+    )]
     NoInterface {
         /// The requested name.
         interface: String,
         /// The interfaces of this host.
-        known: String,
+        known: Vec<String>,
     },
     /// The host's loopback: nothing is plugged into it, and it returns every frame to its sender.
     #[error(
@@ -65,7 +68,7 @@ pub enum PacketError {
         /// The name of the requested interface.
         interface: String,
         /// The other interfaces of this host.
-        known: String,
+        known: Vec<String>,
     },
     /// The kernel refused to open the port.
     #[error("cannot open a port of raw frames on `{interface}`: {source}{}", remedy(.source))]
@@ -193,25 +196,26 @@ impl PacketPort {
     }
 }
 
-/// The names of all interfaces except for the unusable one.
 /// The advice to take another interface, where there is one.
-fn another(known: &str) -> String {
+fn another(known: &[String]) -> String {
     match known {
-        NO_INTERFACE => String::new(),
-        _ => format!("take another of {known}, or "),
+        [] => String::new(),
+        _ => format!("take another of {}, or ", known.join(", ")),
     }
 }
 
-/// What the list of interfaces says where there is none.
-const NO_INTERFACE: &str = "none";
+/// The names of the interfaces for an error's text.
+fn list(known: &[String]) -> String {
+    match known {
+        [] => "none".to_owned(),
+        _ => known.join(", "),
+    }
+}
 
-fn known_interfaces(but: &str) -> String {
+/// The names of all interfaces except for the unusable one.
+fn known_interfaces(but: &str) -> Vec<String> {
     let mut names: Vec<String> = link::names();
     names.retain(|it| it != but);
     names.sort();
-    if names.is_empty() {
-        NO_INTERFACE.to_owned()
-    } else {
-        names.join(", ")
-    }
+    names
 }

@@ -157,6 +157,9 @@ impl AppliedTuning {
     }
 }
 
+/// Locked memory as a user requests it, on every operating system.
+pub(crate) const ALL_PAGES: &str = "locked memory (all current and future pages)";
+
 /// Tunes the calling thread (and, for locked memory, its process) as far as the kernel lets it.
 ///
 /// Threads and processes that the calling thread starts afterwards do not inherit a real-time

@@ -18,7 +18,7 @@ pub(super) fn no_memory_lock() -> Measure {
     super::prefault();
     absent(
         "memory_lock",
-        "all current and future pages".to_owned(),
+        super::ALL_PAGES.to_owned(),
         "this operating system cannot lock all memory of a process; stack and heap have been touched",
         "keep enough memory free, or measure on Linux",
     )

@@ -16,6 +16,7 @@ use kadenz::lab::campaign::{Campaign, Plan, limits};
 use kadenz::report::document::{Answer, Document, Version};
 #[cfg(all(test, target_os = "linux"))]
 use kadenz::report::schema::SchemaFile;
+use kadenz::report::text::shell_path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -104,16 +105,17 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 
 /// Says how many runs are missing, and how to continue.
 fn unfinished(campaign: &Campaign, failed: usize, left: usize) -> String {
-    let why = match failed {
-        0 => format!("ended early: {left} runs are left"),
-        _ => format!(
-            "{failed} runs could not be measured, {left} are left; campaign.json names the reason of each"
-        ),
+    let runs = |count: usize, one, more| match count {
+        1 => format!("1 run {one}"),
+        n => format!("{n} runs {more}"),
     };
-    format!(
-        "{why}; go on with `kadenz campaign --resume {}`",
-        campaign.folder().display()
-    )
+    let left = runs(left, "is left", "are left");
+    let why = match runs(failed, "was not measured", "were not measured") {
+        _ if failed == 0 => format!("ended early: {left}"),
+        failed => format!("{failed}, {left}; campaign.json names the reason of each"),
+    };
+    let folder = shell_path(campaign.folder());
+    format!("{why}; go on with `kadenz campaign --resume {folder}`")
 }
 
 /// Schema of the file in the campaign's folder.

@@ -13,6 +13,9 @@ use crate::output;
 
 /// Says how many runs there are, and how long they measure where their options state it.
 pub(super) fn beginning(plan: &Plan, left: usize) -> String {
+    if left == 0 {
+        return format!("{}: every run is done", plan.name);
+    }
     let all = plan.count();
     let what = match left == all {
         true => numbers::counted(all as u64, "run"),
@@ -25,7 +28,6 @@ pub(super) fn beginning(plan: &Plan, left: usize) -> String {
     let combinations = numbers::counted(plan.combinations() as u64, "combination");
     let rounds = numbers::counted(plan.rounds.into(), "round");
     let time = match plan.measuring_time() {
-        _ if left == 0 => return format!("{}: all {all} runs are done", plan.name),
         Some(time) => {
             let share = left as f64 / all.max(1) as f64;
             let span = numbers::span(time.as_nanos() as f64 * share);

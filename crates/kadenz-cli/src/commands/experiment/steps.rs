@@ -20,6 +20,8 @@ pub(super) struct Step {
     arguments: Vec<String>,
     /// Whether the experiment continues if the step fails.
     may_fail: bool,
+    /// Whether a whole run is a result even if the command answers nothing from it (exit code 2).
+    accepts_no_answer: bool,
 }
 
 impl Step {
@@ -32,6 +34,7 @@ impl Step {
             folder,
             arguments: command.split_whitespace().map(str::to_owned).collect(),
             may_fail: false,
+            accepts_no_answer: false,
         }
     }
 
@@ -57,6 +60,14 @@ impl Step {
         }
     }
 
+    /// Accepts a whole run from which the command draws no conclusion.
+    pub(super) fn accepts_no_answer(self) -> Self {
+        Self {
+            accepts_no_answer: true,
+            ..self
+        }
+    }
+
     /// What it measures.
     pub(super) fn name(&self) -> &str {
         &self.name
@@ -65,6 +76,11 @@ impl Step {
     /// The run folder, in the folder of the experiment.
     pub(super) fn folder(&self) -> &str {
         &self.folder
+    }
+
+    /// Whether its run was ended as planned.
+    fn is_whole(&self, inside: &Path) -> bool {
+        RunReader::open(inside.join(&self.folder)).is_ok_and(|it| it.complete())
     }
 
     fn start(&self, inside: &Path, shows_notes: bool) -> anyhow::Result<Running> {
@@ -101,9 +117,12 @@ pub(super) fn run(group: &[Step], inside: &Path, stop: &Stop) -> anyhow::Result<
         let status = child
             .wait(stop)
             .with_context(|| format!("cannot wait for step {}", step.folder))?;
-        // An answer that stays open, exit code 2, is a result, too, if the run is whole.
-        let is_whole = || RunReader::open(inside.join(&step.folder)).is_ok_and(|it| it.complete());
-        if !matches!(status.code(), Some(0 | 1)) && !is_whole() {
+        let is_result = match status.code() {
+            Some(0 | 1) => true,
+            Some(2) => step.accepts_no_answer && step.is_whole(inside),
+            _ => false,
+        };
+        if !is_result {
             let words = child.words();
             let why = format!(
                 "`{words}` could not do its work ({status}); type it with another --out to see why"

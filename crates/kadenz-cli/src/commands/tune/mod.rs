@@ -21,7 +21,7 @@ use kadenz::report::matrix::{self as report_matrix, Matrix, MatrixOutput, Recomm
 use kadenz::report::run_documents;
 use kadenz::report::statistics::Percent;
 use kadenz::report::summary::Summary;
-use kadenz::report::text::shell_quoted;
+use kadenz::report::text::{shell_path, shell_quoted};
 use kadenz::rt::beat::{Overrun, Rate};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -240,8 +240,7 @@ fn judge(matrix: &Matrix, cells_left_out: bool) -> Outcome {
 }
 
 fn note_what_is_kept(plan: &MatrixPlan) {
-    let folder = plan.session.out.to_string_lossy();
-    let folder = shell_quoted(&folder);
+    let folder = shell_path(&plan.session.out);
     output::note(&format!(
         "ended before its last round; what was measured is kept\ngo on: kadenz tune --resume {folder}"
     ));
@@ -253,11 +252,12 @@ fn of_earlier_attempt(folder: &Path, options: &Options) -> anyhow::Result<Option
     let reader = RunReader::open(folder)?;
     let run = reader.run();
     let again = EarlierOptions::try_parse_from(words(run)).ok();
+    let command: Vec<_> = run.command.iter().map(|it| shell_quoted(it)).collect();
     let (again, asked) = again.zip(run.tune.as_ref()).with_context(|| {
         format!(
-            "{} holds no run of `kadenz tune` that could go on, but one of `{}`",
+            "{} holds a run of `{}`, which `tune --resume` cannot continue",
             folder.display(),
-            run.command.join(" ")
+            command.join(" ")
         )
     })?;
     // If the matrix was begun without a choice of cells, its own cells, whatever the default is now.

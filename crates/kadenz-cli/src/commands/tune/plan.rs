@@ -39,6 +39,9 @@ pub(super) struct TunePlan {
 
 /// Refuses a load that could not be made, before anything is measured without it.
 fn ensure_load_can_be_made(options: &Options) -> anyhow::Result<()> {
+    if options.load == LoadChoice::None {
+        return Ok(());
+    }
     options.with.map_or(Ok(()), ForeignProgram::find)?;
     let missing = options.load_dir.as_ref().filter(|it| !it.is_dir());
     missing.map_or(Ok(()), |dir| {

@@ -17,6 +17,12 @@ pub enum OpenPortError {
         /// The system's error number.
         errno: i32,
     },
+    /// A datagram cannot leave on the loopback interface.
+    #[error("the loopback interface sends nothing: {}; sudo ip link set lo up", system_text(*errno))]
+    LoopbackDown {
+        /// The system's error number.
+        errno: i32,
+    },
     /// The port cannot use the interface.
     #[error("cannot use the interface {interface}: {}; `ip link` lists those that there are", system_text(*errno))]
     Interface {

@@ -1,6 +1,6 @@
 //! M: memory locked and touched.
 
-use super::super::{Measure, Note};
+use super::super::{ALL_PAGES, Measure, Note};
 use super::kernel_says;
 use super::rights::Rights;
 use crate::memory::{self, LockMemoryError, LockedMemory};
@@ -22,7 +22,7 @@ pub(super) fn apply(rights: &Rights) -> (Measure, Option<LockedMemory>) {
         (Ok(_), Some(limit)) => Some(only_current(limit)),
         (Err(error), limit) => Some(refusal(error, limit)),
     };
-    let requested = "locked memory (all current and future pages)".to_owned();
+    let requested = ALL_PAGES.to_owned();
     let granted = match (&outcome, &note) {
         (Ok(_), None) => format!("{requested} ({} kB locked)", memory::locked_kb()),
         (Ok(_), Some(_)) => format!("current pages only ({} kB locked)", memory::locked_kb()),
