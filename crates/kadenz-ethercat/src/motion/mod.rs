@@ -1,19 +1,20 @@
 //! Motion: the trajectories of axes, the control that follows them, and what stops the axes.
 //!
-//! A motion controller, here for the drives of a virtual humanoid in virtual time; over a cable only the port and the
-//! timekeeper differ:
+//! With the crate `kadenz`, `Network::motion` moves axes in one line. These are its parts, for a loop of your own, here
+//! with the drives of a virtual humanoid in virtual time; over a cable only the port and the timekeeper differ:
 //!
 //! ```
-//! # use std::sync::atomic::AtomicBool;
-//! # use std::time::Duration;
-//! # use kadenz_ethercat::control::cyclic::{EndedBy, Loop, LoopSettings, VirtualTime, operate};
-//! # use kadenz_ethercat::main_device::bring_up::{find, prepare};
-//! # use kadenz_ethercat::main_device::exchange::{RetryPolicy, Registers, BlockingExchange};
-//! # use kadenz_ethercat::main_device::link::Link;
-//! # use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
-//! # use kadenz_ethercat::motion::{self, AxisGroup, Policy, MotionHandle};
-//! # use kadenz_ethercat::sim::WirePort;
-//! # use kadenz_ethercat::sim::humanoid::humanoid;
+//! use std::sync::atomic::AtomicBool;
+//! use std::time::Duration;
+//! use kadenz_ethercat::control::cyclic::{EndedBy, Loop, LoopSettings, VirtualTime, operate};
+//! use kadenz_ethercat::main_device::bring_up::{find, prepare};
+//! use kadenz_ethercat::main_device::exchange::{RetryPolicy, Registers, BlockingExchange};
+//! use kadenz_ethercat::main_device::link::Link;
+//! use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
+//! use kadenz_ethercat::motion::{self, AxisGroup, Policy, MotionHandle};
+//! use kadenz_ethercat::sim::WirePort;
+//! use kadenz_ethercat::sim::humanoid::humanoid;
+//!
 //! let (policy, every) = (Policy::default(), Duration::from_millis(1));
 //! let settings = LoopSettings { shutdown_cycles: policy.shutdown_cycles(every), ..LoopSettings::every(every)? };
 //! let mut link = Link::new(WirePort::new(humanoid(8).build()?), 1);

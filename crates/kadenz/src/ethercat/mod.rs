@@ -17,6 +17,25 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! A motion controller needs no control law: a [motion](motion::file) moves the axes, in SI units, and stops them where
+//! one is late or lost.
+//!
+//! ```
+//! use kadenz::ethercat::{Flow, Network, motion};
+//!
+//! let wave = r#"
+//!     [[axis]]
+//!     device = "waist yaw"
+//!     repeat = true
+//!     moves = [ { to = 0.1, velocity = 1.0 }, { to = 0.0, by = "trapezoid" } ]
+//! "#;
+//! let net = Network::sim(8)?.motion(motion::file::parse("wave.toml", wave)?)?.bring_up()?;
+//! let report = net.run(|io| if io.number() < 500 { Flow::Continue } else { Flow::Stop })?;
+//! assert_eq!(report.axes.axes.len(), 1);
+//! println!("{report}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Before bring-up, a [`NetworkBuilder`] takes the other options of `kadenz ethercat run`: vendors' files, expected
 //! devices, the reference clock, a motion, a socket for other programs.
 //!
