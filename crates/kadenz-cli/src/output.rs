@@ -52,6 +52,10 @@ pub(crate) struct OutputOptions {
     /// docs/json.md)
     #[arg(long, global = true, help_heading = "Output")]
     json: bool,
+
+    /// Print the answer as Markdown on standard output: for an issue, a wiki or a summary in CI
+    #[arg(long, global = true, conflicts_with = "json", help_heading = "Output")]
+    markdown: bool,
 }
 
 /// When to use colours.
@@ -172,6 +176,14 @@ pub(crate) fn name(text: &str) -> Cow<'_, str> {
     one_line(text)
 }
 
+/// A document for people: as Markdown with `--markdown`, else for a terminal.
+fn drawn(document: &Document) -> Text {
+    match options().markdown {
+        true => Text::from(document.markdown()),
+        false => document.terminal(style()),
+    }
+}
+
 /// Prints a command's answer on standard output: as JSON with `--json`, else as its document. The outcome of a
 /// command without a limit is kept.
 pub(crate) fn answer(answer: &impl Answer) -> anyhow::Result<Outcome> {
@@ -182,7 +194,7 @@ fn print_answer(answer: &impl Answer, to_people: fn(&Text)) -> anyhow::Result<Ou
     if is_json() {
         return json(answer);
     }
-    let text = answer.document().terminal(style());
+    let text = drawn(&answer.document());
     if !text.is_empty() {
         to_people(&text);
     }
@@ -238,7 +250,7 @@ pub(crate) fn next_answer(answer: &impl Answer) -> anyhow::Result<Printed> {
     let is_read = if is_json() {
         json_line(answer)?
     } else {
-        let text = answer.document().terminal(style());
+        let text = drawn(&answer.document());
         if text.is_empty() {
             return Ok(Printed::Nothing);
         }
@@ -260,7 +272,7 @@ pub(crate) fn live(text: &str) -> bool {
 /// Prints a part of an answer's document before the rest is known. [`answer_of_parts`] prints the whole JSON.
 pub(crate) fn part(document: impl FnOnce() -> Document) {
     if !is_json() {
-        show(&document().terminal(style()));
+        show(&drawn(&document()));
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::text::{Emphasis, Style, Text, wrap};
+use super::escaped;
+use crate::text::{Emphasis, Style, Text, command_in, visible, wrap};
 
 /// A line of a paragraph, which a terminal wraps.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,6 +72,20 @@ impl DocumentLine {
     pub(crate) fn plain(&self) -> String {
         let plain = format!("{} {}", self.label.trim(), self.words);
         plain.trim().to_owned()
+    }
+
+    /// As Markdown: the label in bold, unless it is a list's, and a command in the typeface of commands.
+    pub(super) fn markdown(&self) -> String {
+        let words = match command_in(&self.words).filter(|(_, command)| !command.contains('`')) {
+            Some((when, command)) => format!("{} `{}`", escaped(when), visible(command)),
+            None => escaped(&self.words),
+        };
+        let label = match self.label.trim() {
+            list @ ("" | "-") => list.to_owned(),
+            label => format!("**{}**", escaped(label)),
+        };
+        let words = words.trim();
+        format!("{label} {words}").trim().to_owned()
     }
 
     /// How many lines of a terminal with this many columns it takes.

@@ -356,7 +356,7 @@ impl Document {
                 items.collect::<Vec<_>>().join("\n")
             }
             DocumentBlock::Lines(lines) => {
-                let lines = lines.iter().map(|it| escaped(&it.plain()));
+                let lines = lines.iter().map(DocumentLine::markdown);
                 lines.collect::<Vec<_>>().join("  \n")
             }
             DocumentBlock::Code(sentence, code) => {

@@ -77,11 +77,16 @@ fn colours_of_a_listing_show_on_a_terminal_alone() {
 fn lines_and_notes_of_a_table_are_paragraphs_beyond_a_terminal() {
     let mut table = Table::new(&["name"], 1, vec![vec!["knee".to_owned()]]);
     table.notes.push("of <one> segment".to_owned());
-    let lines = [DocumentLine::labelled("costs", 9, "much <time>")];
+    let lines = [
+        DocumentLine::labelled("costs", 9, "much <time>"),
+        DocumentLine::labelled("remedy", 9, "now: sudo sysctl -w <name>=0"),
+    ];
     let document = Document::new().lines(lines).table(table);
     let markdown = document.markdown();
     assert!(
-        markdown.starts_with("costs much &lt;time>\n\n| name |"),
+        markdown.starts_with(
+            "**costs** much &lt;time>  \n**remedy** now: `sudo sysctl -w <name>=0`\n\n| name |"
+        ),
         "{markdown}"
     );
     assert!(
@@ -89,7 +94,10 @@ fn lines_and_notes_of_a_table_are_paragraphs_beyond_a_terminal() {
         "{markdown}"
     );
     let html = document.html();
-    assert!(html.starts_with("<p>costs much &lt;time&gt;</p>"), "{html}");
+    assert!(
+        html.starts_with("<p>costs much &lt;time&gt;</p><p>remedy"),
+        "{html}"
+    );
     assert!(
         html.ends_with("<p class=\"hint\">of &lt;one&gt; segment</p>"),
         "{html}"

@@ -1,11 +1,14 @@
-//! Commands that take `--json`, at any place on the command line.
+//! Commands that take `--json` and `--markdown`, at any place on the command line.
 
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-/// The commands without JSON output, and the alternative for each. All others take `--json`.
-const WITHOUT_JSON: [(&str, &str); 7] = [
+/// The forms of an answer for others than the person at the terminal.
+const FORMS: [&str; 2] = ["json", "markdown"];
+
+/// The commands without an answer in these forms, and the alternative for each.
+const WITHOUT_FORMS: [(&str, &str); 7] = [
     ("run", "`--granted FILE` writes what was granted as JSON"),
     (
         "testbed run",
@@ -24,41 +27,45 @@ const WITHOUT_JSON: [(&str, &str); 7] = [
     ("man", "leave it out: `man -l` reads what this prints"),
 ];
 
-/// The command line without the help of `--json` for commands that have none.
-pub(crate) fn without_json(command: Command) -> Command {
+/// The command line without the help of `--json` and `--markdown` for commands that have neither.
+pub(crate) fn without_forms(command: Command) -> Command {
     fn hide(command: Command, words: &[&str]) -> Command {
+        let hidden = |form| {
+            Arg::new(form)
+                .long(form)
+                .action(ArgAction::SetTrue)
+                .hide(true)
+        };
         match words {
-            // Replaces the global option.
-            [] => command.arg(
-                Arg::new("json")
-                    .long("json")
-                    .action(ArgAction::SetTrue)
-                    .hide(true),
-            ),
+            // Replaces the global options.
+            [] => command.args(FORMS.map(hidden)),
             [first, rest @ ..] => command.mut_subcommand(first, |it| hide(it, rest)),
         }
     }
-    let each = WITHOUT_JSON.iter();
+    let each = WITHOUT_FORMS.iter();
     each.fold(command, |command, (words, _)| {
         hide(command, &words.split(' ').collect::<Vec<_>>())
     })
 }
 
-/// Checks what clap does not check where `--json` precedes the command's name: that the command has JSON, and that no
-/// other option of the command excludes it.
+/// Checks what clap does not check where `--json` or `--markdown` precedes the command's name: that the command has that
+/// form, and that no other option of the command excludes it.
 ///
 /// # Errors
 /// An error of clap's with the reason and the alternative.
 pub(crate) fn check(command: &mut Command, matches: &ArgMatches) -> Result<(), clap::Error> {
-    if !matches.get_flag("json") {
+    let mut given = FORMS.iter().filter(|it| matches.get_flag(it));
+    let Some(form) = given.next() else {
         return Ok(());
-    }
+    };
+    let second = given.next().map(|it| format!("--{it}"));
     let (words, chosen, matches) = chosen(command, matches);
-    let remedy = WITHOUT_JSON.iter().find(|(it, _)| *it == words);
-    let message = match (remedy, excluding(chosen, matches)) {
-        (Some((_, remedy)), _) => format!("`kadenz {words}` has no `--json`: {remedy}"),
+    let remedy = WITHOUT_FORMS.iter().find(|(it, _)| *it == words);
+    let other = second.or_else(|| excluding(chosen, matches).map(ToString::to_string));
+    let message = match (remedy, other) {
+        (Some((_, remedy)), _) => format!("`kadenz {words}` has no `--{form}`: {remedy}"),
         (None, Some(other)) => {
-            format!("`{other}` cannot be used with `--json`: leave one of them out")
+            format!("`{other}` cannot be used with `--{form}`: leave one of them out")
         }
         (None, None) => return Ok(()),
     };
@@ -81,7 +88,7 @@ pub(crate) fn chosen<'c>(
     (words.join(" "), command, matches)
 }
 
-/// The given option that conflicts with `--json`.
+/// The given option that leaves no choice of a form: one that conflicts with `--json`.
 fn excluding<'c>(command: &'c Command, matches: &ArgMatches) -> Option<&'c Arg> {
     let is_given = |arg: &&Arg| {
         let source = matches.value_source(arg.get_id().as_str());
@@ -89,7 +96,7 @@ fn excluding<'c>(command: &'c Command, matches: &ArgMatches) -> Option<&'c Arg> 
     };
     let excludes = |arg: &&Arg| {
         let conflicts = command.get_arg_conflicts_with(arg);
-        conflicts.iter().any(|it| it.get_id() == "json")
+        conflicts.iter().any(|it| it.get_id() == "json") && arg.get_id() != "markdown"
     };
     command.get_arguments().filter(is_given).find(excludes)
 }
@@ -123,8 +130,8 @@ mod tests {
     }
 
     #[test]
-    fn a_command_without_json_refuses_it_and_says_what_to_do() {
-        for (words, remedy) in WITHOUT_JSON {
+    fn a_command_without_a_form_refuses_it_and_says_what_to_do() {
+        for (words, remedy) in WITHOUT_FORMS {
             let rest = match words {
                 "run" => " true",
                 "testbed run" => " baseline true",
@@ -137,6 +144,7 @@ mod tests {
             for line in [
                 format!("kadenz --json {words}{rest}"),
                 format!("kadenz {words} --json{rest}"),
+                format!("kadenz {words} --markdown{rest}"),
             ] {
                 let refused = parsed(&line).unwrap_err();
                 assert!(refused.contains(remedy), "{line}: {refused}");
@@ -155,8 +163,12 @@ mod tests {
             }
             inner.render_long_help().to_string()
         };
-        for (words, _) in WITHOUT_JSON {
-            assert!(!help_of(words).contains("      --json"), "{words}");
+        for (words, _) in WITHOUT_FORMS {
+            let help = help_of(words);
+            assert!(
+                !help.contains("      --json") && !help.contains("--markdown"),
+                "{words}"
+            );
         }
         let help = help_of("msg list");
         let (_, output) = help.split_once("\nOutput:").unwrap();
@@ -168,6 +180,9 @@ mod tests {
         for line in [
             "kadenz --json ethercat sii read --sim 3 0 --hex",
             "kadenz ethercat sii read --sim 3 0 --hex --json",
+            "kadenz ethercat sii read --sim 3 0 --hex --markdown",
+            "kadenz --json doctor --markdown",
+            "kadenz --markdown doctor --json",
         ] {
             let refused = parsed(line).unwrap_err();
             assert!(refused.contains("cannot be used with"), "{line}: {refused}");
