@@ -20,6 +20,7 @@ mod install_c;
 mod java;
 mod process;
 mod repository;
+mod scan;
 mod size;
 mod test;
 mod tidy;

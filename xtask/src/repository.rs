@@ -1,11 +1,13 @@
 //! The repository: its path, and its files.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
 
 use crate::process;
+use crate::scan;
 
 /// The work tree this program was built from.
 pub(crate) struct Repository {
@@ -19,9 +21,25 @@ pub(crate) struct SourceFile {
     pub(crate) path: String,
     /// Contents; empty for a binary file.
     pub(crate) text: String,
+    /// What [`SourceFile::code`] returns.
+    code: OnceCell<String>,
 }
 
 impl SourceFile {
+    /// A file with this text.
+    pub(crate) fn new(path: String, text: String) -> Self {
+        Self {
+            path,
+            text,
+            code: OnceCell::new(),
+        }
+    }
+
+    /// The text of a Rust file without comments and strings, as [`scan::code_only`] leaves it; found once.
+    pub(crate) fn code(&self) -> &str {
+        self.code.get_or_init(|| scan::code_only(&self.text))
+    }
+
     /// Whether the file's name ends with `.extension`.
     pub(crate) fn is(&self, extension: &str) -> bool {
         self.path
@@ -134,10 +152,7 @@ impl Repository {
     fn read(&self, name: &str) -> Option<SourceFile> {
         let bytes = std::fs::read(self.path(name)).ok()?;
         let text = String::from_utf8(bytes).unwrap_or_default();
-        Some(SourceFile {
-            path: name.to_owned(),
-            text,
-        })
+        Some(SourceFile::new(name.to_owned(), text))
     }
 }
 

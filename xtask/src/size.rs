@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail};
 
 use crate::repository::{Repository, SourceFile};
-use crate::tidy::{scan, size::is_code};
+use crate::scan;
+use crate::tidy::size::is_code;
 
 const HELP: &str = "\
 Count lines of code, files and public items, by crate or folder.
@@ -37,14 +38,14 @@ struct Size {
 impl Size {
     fn of(file: &SourceFile) -> Self {
         let stripped = match file.is("rs") {
-            true => scan::code_only(&file.text),
-            false => without_comments(file),
+            true => file.code(),
+            false => &without_comments(file),
         };
         let shipped = match file.path.starts_with("tests/") {
             true => "",
-            false => scan::shipped(&file.path, &stripped),
+            false => scan::shipped(&file.path, stripped),
         };
-        let (all, code) = (lines(&stripped), lines(shipped));
+        let (all, code) = (lines(stripped), lines(shipped));
         Self {
             files: usize::from(code > 0),
             small: usize::from(code > 0 && code < SMALL),

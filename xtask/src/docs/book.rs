@@ -104,14 +104,8 @@ fn copied(files: &[SourceFile]) -> Vec<String> {
 
 /// The pages that only the built book has.
 fn generated(files: &[SourceFile], commands: &[Page]) -> Vec<SourceFile> {
-    let summary = SourceFile {
-        path: "SUMMARY.md".to_owned(),
-        text: for_mdbook(files, commands),
-    };
-    let page = |page: &Page| SourceFile {
-        path: page.path(),
-        text: page.text.clone(),
-    };
+    let summary = SourceFile::new("SUMMARY.md".to_owned(), for_mdbook(files, commands));
+    let page = |page: &Page| SourceFile::new(page.path(), page.text.clone());
     std::iter::once(summary)
         .chain(commands.iter().map(page))
         .collect()

@@ -1,8 +1,8 @@
 //! What the code of each crate must not use: a crate is understood by what it cannot do.
 
 use super::Finding;
-use super::scan;
 use crate::repository::SourceFile;
+use crate::scan;
 
 /// Words that the code below a folder must not have, and why.
 const ABSENT: &[(&str, &[&str], &str)] = &[
@@ -67,10 +67,9 @@ const MAY: &[(&str, &str)] = &[
 pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in files.iter().filter(|file| file.is("rs")) {
-        let code = scan::code_only(&file.text);
         for (folder, words, reason) in ABSENT {
             if file.path.starts_with(folder) {
-                let shipped = scan::shipped(&file.path, &code);
+                let shipped = scan::shipped(&file.path, file.code());
                 findings.extend(find(file, shipped, words, reason));
             }
         }
@@ -107,8 +106,7 @@ pub(crate) fn timed_asserts(files: &[SourceFile]) -> Vec<Finding> {
     let own = |file: &&SourceFile| file.is("rs") && file.path.starts_with("crates/");
     let mut findings = Vec::new();
     for file in files.iter().filter(own) {
-        let code = scan::code_only(&file.text);
-        for (at, line) in code.lines().enumerate() {
+        for (at, line) in file.code().lines().enumerate() {
             if limits_time(line) {
                 let place = format!("{}:{}", file.path, at + 1);
                 let text = "a test must not assert a maximum run time; benchmarks do that";

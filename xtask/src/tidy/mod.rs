@@ -11,7 +11,6 @@ mod names;
 mod papers;
 mod programs;
 mod safety;
-pub(crate) mod scan;
 pub(crate) mod size;
 mod surface;
 mod words;
@@ -248,10 +247,7 @@ pub(crate) mod samples {
 
     /// A file that does not exist.
     pub(crate) fn file(path: &str, text: &str) -> SourceFile {
-        SourceFile {
-            path: path.to_owned(),
-            text: text.to_owned(),
-        }
+        SourceFile::new(path.to_owned(), text.to_owned())
     }
 
     /// Places of findings, for short comparisons.

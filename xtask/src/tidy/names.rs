@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::scan::{code_only, shipped};
 use super::{Finding, Workspace};
 use crate::repository::SourceFile;
+use crate::scan::shipped;
 
 /// Files that stand in for another one of their folder on other operating systems.
 const STAND_INS: [&str; 6] = [
@@ -31,8 +31,7 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<Finding> {
 fn shared_names(sources: &str, files: &[SourceFile]) -> Vec<Finding> {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for file in files.iter().filter(|it| is_source(it, sources)) {
-        let code = code_only(&file.text);
-        for (number, line) in shipped(&file.path, &code).lines().enumerate() {
+        for (number, line) in shipped(&file.path, file.code()).lines().enumerate() {
             if let Some(name) = type_of(line).filter(|it| *it != OF_EACH_COMMAND) {
                 let place = format!("{}:{}", file.path, number + 1);
                 places.entry(name.to_owned()).or_default().push(place);

@@ -1,8 +1,8 @@
 //! The places of unsafe code.
 
 use super::Finding;
-use super::scan;
 use crate::repository::SourceFile;
+use crate::scan;
 
 /// The crates that may have unsafe code: for the operating system's calls, the pointers of C, and the handles of Java.
 const UNSAFE_CRATES: [&str; 3] = ["crates/kadenz-rt/", "bindings/c/", "bindings/java/"];
@@ -20,10 +20,9 @@ pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
 }
 
 fn check_file(file: &SourceFile) -> Vec<Finding> {
-    let code = scan::code_only(&file.text);
     let source: Vec<&str> = file.text.lines().collect();
     let mut findings = Vec::new();
-    for (at, line) in code.lines().enumerate() {
+    for (at, line) in file.code().lines().enumerate() {
         if !scan::has_word(line, "unsafe") || line.contains("unsafe(") {
             continue;
         }

@@ -1,8 +1,8 @@
 //! The length limits of files and functions.
 
 use super::Finding;
-use super::scan;
 use crate::repository::SourceFile;
+use crate::scan;
 
 const FILE_LINES: usize = 500;
 const FILE_LINES_OF_CONCERN: usize = 300;
@@ -62,7 +62,7 @@ pub(crate) fn functions(files: &[SourceFile]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let written = |file: &&SourceFile| file.is("rs") && !file.text.starts_with(GENERATED);
     for file in files.iter().filter(written) {
-        for function in scan::functions(&scan::code_only(&file.text)) {
+        for function in scan::functions(file.code()) {
             if function.code_lines > FUNCTION_LINES {
                 let place = format!("{}:{}", file.path, function.line);
                 let text = format!(

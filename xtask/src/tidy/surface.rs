@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Finding, scan};
+use super::Finding;
 use crate::repository::SourceFile;
+use crate::scan;
 
 const PAGE: &str = "docs/languages.md";
 

@@ -1,8 +1,9 @@
 //! Words that do not belong in a repository. They are spelled in pieces here, so that this file passes its own rules.
 
-use super::{Finding, scan};
+use super::Finding;
 use crate::docs::links;
 use crate::repository::SourceFile;
+use crate::scan;
 
 const MACHINE_PATHS: &[&str] = &[
     concat!("/", "work/"),

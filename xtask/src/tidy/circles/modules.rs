@@ -49,7 +49,7 @@ impl Modules {
                 continue;
             };
             let file_name = file.path.clone();
-            let paths = paths::read(&file.text);
+            let paths = paths::read(file.code());
             let module = Module {
                 file: file_name,
                 paths,

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::tidy::scan;
-
 /// The uses, imports and definitions of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Paths {
@@ -39,11 +37,10 @@ pub(crate) struct Import {
     pub(crate) mention: Mention,
 }
 
-/// Reads a file.
-pub(crate) fn read(text: &str) -> Paths {
-    let code = scan::code_only(text);
+/// Reads the code of a file.
+pub(crate) fn read(code: &str) -> Paths {
     let mut reading = Reading {
-        tokens: tokens(&code),
+        tokens: tokens(code),
         ..Reading::default()
     };
     reading.run();
@@ -296,7 +293,7 @@ mod tests {
     use super::*;
 
     fn mentions(text: &str) -> Vec<String> {
-        let all = read(text).mentions;
+        let all = read(&crate::scan::code_only(text)).mentions;
         all.iter()
             .map(|it| format!("{}:{}", it.line, it.path.join("::")))
             .collect()
