@@ -58,6 +58,28 @@ pub(crate) fn crates(repository: &Repository) -> Result<Vec<Crate>> {
         .collect())
 }
 
+/// Counts the packages of others in a build for Linux, as decision 0406 does.
+///
+/// # Errors
+/// Where cargo would have to download a package, or to change `Cargo.lock`.
+pub(crate) fn third_party(
+    repository: &Repository,
+    ours: &[Crate],
+    selection: &[&str],
+) -> Result<usize> {
+    let mut command = repository.command("cargo");
+    command.args(["tree", "--offline", "--locked", "--target"]);
+    command.args(["x86_64-unknown-linux-gnu", "--edges=normal"]);
+    let tree = process::output(command.args(["--prefix=none"]).args(selection))?;
+    let package = |line: &str| -> Option<(String, String)> {
+        let mut words = line.split_whitespace().map(str::to_owned);
+        Some((words.next()?, words.next()?))
+    };
+    let all: BTreeSet<_> = tree.lines().filter_map(package).collect();
+    let is_ours = |name: &String| ours.iter().any(|it| it.name == *name);
+    Ok(all.iter().filter(|(name, _)| !is_ours(name)).count())
+}
+
 /// Builds the program as the tests of the workspace build it; it lies beside each test that runs it.
 ///
 /// cargo chooses the features of shared crates by the packages that a command names, and by whether it needs the

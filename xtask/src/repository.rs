@@ -25,6 +25,15 @@ pub(crate) struct SourceFile {
     code: OnceCell<String>,
 }
 
+/// A commit.
+#[derive(Clone, Debug)]
+pub(crate) struct Commit {
+    /// Its hash, as short as git prints it.
+    pub(crate) hash: String,
+    /// The first line of its message.
+    pub(crate) subject: String,
+}
+
 impl SourceFile {
     /// A file with this text.
     pub(crate) fn new(path: String, text: String) -> Self {
@@ -139,6 +148,27 @@ impl Repository {
             }
         }
         Ok(())
+    }
+
+    /// The commits that are not yet upstream, without merges; the last ones on a branch that has no upstream. None
+    /// where git does not know them all.
+    pub(crate) fn new_commits(&self) -> Vec<Commit> {
+        const FORMAT: &str = "--format=%h %s";
+        let git = |arguments: &[&str]| process::output(self.command("git").args(arguments));
+        let shallow = git(&["rev-parse", "--is-shallow-repository"]);
+        if shallow.map_or(true, |it| it.trim() != "false") {
+            return Vec::new();
+        }
+        let log = git(&["log", "--no-merges", FORMAT, "@{upstream}..HEAD"])
+            .or_else(|_| git(&["log", "--no-merges", FORMAT, "-20"]));
+        let log = log.unwrap_or_default();
+        let commits = log.lines().filter_map(|line| line.split_once(' '));
+        commits
+            .map(|(hash, subject)| Commit {
+                hash: hash.to_owned(),
+                subject: subject.to_owned(),
+            })
+            .collect()
     }
 
     fn read_all<'a>(&self, names: impl Iterator<Item = &'a str>) -> Vec<SourceFile> {

@@ -1,4 +1,7 @@
-//! The directions of dependencies between crates, and the crates that may have marked dependencies.
+//! The directions of dependencies between crates, the crates that may have marked dependencies, and the number of
+//! third-party crates.
+
+use anyhow::Result;
 
 use super::Finding;
 use crate::cargo::{Crate, Dependency};
@@ -153,6 +156,52 @@ pub(crate) fn carriers(crates: &[Crate]) -> Vec<Finding> {
     findings
 }
 
+/// A build that has few third-party crates.
+pub(crate) struct Build {
+    name: &'static str,
+    /// Its options of cargo.
+    pub(crate) selection: &'static [&'static str],
+    limit: usize,
+}
+
+/// The builds that users have, with the limits of docs/decisions/0406-what-the-program-s-crates-are-for.md.
+pub(crate) const BUILDS: &[Build] = &[
+    Build {
+        name: "kadenz-cli",
+        selection: &["--package=kadenz-cli"],
+        limit: 150,
+    },
+    Build {
+        name: "kadenz with messages alone",
+        selection: &[
+            "--package=kadenz",
+            "--no-default-features",
+            "--features=messages",
+        ],
+        limit: 60,
+    },
+];
+
+/// Rule `crate-count`.
+pub(crate) fn third_party(counts: &[Result<usize>]) -> Vec<Finding> {
+    let counted = BUILDS.iter().zip(counts);
+    let findings = counted.filter_map(|(build, count)| match count {
+        Ok(count) if *count <= build.limit => None,
+        Ok(count) => {
+            let text = format!(
+                "{} has {count} third-party crates; {} at most",
+                build.name, build.limit
+            );
+            Some(Finding::error("Cargo.lock", text))
+        }
+        Err(error) => {
+            let text = format!("skipped for {}: {error:#}", build.name);
+            Some(Finding::warning("Cargo.lock", text))
+        }
+    });
+    findings.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,6 +245,17 @@ mod tests {
     fn a_crate_that_is_not_planned_is_found() {
         let findings = between_crates(&[member("kadenz-utils", &[])]);
         assert_eq!(places(&findings), ["crates/kadenz-utils/Cargo.toml"]);
+    }
+
+    #[test]
+    fn too_many_crates_are_found_and_an_unknown_number_is_no_error() {
+        let found = third_party(&[Ok(150), Ok(61)]);
+        assert!(
+            found[0].text.contains("has 61") && found.len() == 1,
+            "{found:?}"
+        );
+        let unknown = third_party(&[Err(anyhow::anyhow!("offline")), Ok(60)]);
+        assert!(!unknown[0].grave && unknown.len() == 1, "{unknown:?}");
     }
 
     #[test]

@@ -182,6 +182,7 @@ mod tests {
         let workspace = Workspace {
             files: files.iter().map(file).collect(),
             crates: vec![member],
+            ..Workspace::default()
         };
         let findings = check(&workspace);
         findings

@@ -6,6 +6,7 @@
 mod absent;
 mod arrows;
 mod circles;
+mod commits;
 mod invariants;
 mod names;
 mod papers;
@@ -20,7 +21,7 @@ use std::fmt;
 use anyhow::{Result, bail};
 
 use crate::cargo::{self, Crate};
-use crate::repository::{Repository, SourceFile};
+use crate::repository::{Commit, Repository, SourceFile};
 
 const HELP: &str = "\
 Check the invariants of docs/invariants.md, then format, lints, rustdoc and licences.
@@ -68,12 +69,17 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The files and crates that the rules check.
+/// What the rules check.
+#[derive(Default)]
 pub(crate) struct Workspace {
     /// The text files in git.
     pub(crate) files: Vec<SourceFile>,
     /// Crates of the workspace.
     pub(crate) crates: Vec<Crate>,
+    /// Number of third-party crates of each of [`arrows::BUILDS`], or the reason why cargo cannot tell.
+    pub(crate) third_party: Vec<Result<usize>>,
+    /// The commits that are not yet upstream.
+    pub(crate) commits: Vec<Commit>,
 }
 
 /// A rule of the workspace.
@@ -96,6 +102,11 @@ pub(crate) const RULES: &[Rule] = &[
         name: "carriers",
         about: "a heavy or marking dependency is carried only by the crates that bought it",
         check: |workspace| arrows::carriers(&workspace.crates),
+    },
+    Rule {
+        name: "crate-count",
+        about: "the program and the library have few third-party crates",
+        check: |workspace| arrows::third_party(&workspace.third_party),
     },
     Rule {
         name: "circles",
@@ -197,6 +208,11 @@ pub(crate) const RULES: &[Rule] = &[
         about: "every file in fuzz/fuzz_targets is a binary of fuzz/Cargo.toml",
         check: |workspace| papers::fuzz_targets(&workspace.files),
     },
+    Rule {
+        name: "commit-subjects",
+        about: "a commit's subject is `topic: ...`, of at most 72 characters",
+        check: |workspace| commits::subjects(&workspace.commits),
+    },
 ];
 
 /// Checks everything; true if only warnings were found.
@@ -224,9 +240,13 @@ pub(crate) fn quick(repository: &Repository) -> Result<bool> {
 }
 
 fn rules(repository: &Repository) -> Result<bool> {
+    let crates = cargo::crates(repository)?;
+    let count = |it: &arrows::Build| cargo::third_party(repository, &crates, it.selection);
     let workspace = Workspace {
         files: repository.committed()?,
-        crates: cargo::crates(repository)?,
+        third_party: arrows::BUILDS.iter().map(count).collect(),
+        commits: repository.new_commits(),
+        crates,
     };
     let mut errors = 0;
     for rule in RULES {

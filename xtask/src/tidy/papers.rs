@@ -190,6 +190,7 @@ mod tests {
                 file("crates/c/README.md", "# c\n"),
             ],
             crates: vec![member("a"), member("b"), member("c")],
+            ..Workspace::default()
         };
         assert_eq!(places(&front_doors(&workspace)), ["crates/a"]);
     }
