@@ -7,6 +7,7 @@ mod absent;
 mod arrows;
 mod circles;
 mod commits;
+mod glossary;
 mod invariants;
 mod names;
 mod papers;
@@ -167,6 +168,11 @@ pub(crate) const RULES: &[Rule] = &[
         name: "field-terms",
         about: "pages use the terms of the field and cite sources by key",
         check: |workspace| words::field_terms(&workspace.files),
+    },
+    Rule {
+        name: "glossary",
+        about: "docs/glossary.md explains every coined word, and no other",
+        check: |workspace| glossary::check(&workspace.files),
     },
     Rule {
         name: "front-doors",
