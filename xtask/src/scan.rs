@@ -138,6 +138,12 @@ pub(crate) fn has_word(line: &str, word: &str) -> bool {
     })
 }
 
+/// The name with which a text begins.
+pub(crate) fn name_at(text: &str) -> &str {
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_');
+    &text[..end.unwrap_or(text.len())]
+}
+
 /// A function with its place and size.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Function {
@@ -160,17 +166,13 @@ pub(crate) fn functions(code: &str) -> Vec<Function> {
 
 fn function_at(code: &str, at: usize) -> Option<Function> {
     let rest = &code[at..];
-    let name: String = rest[3..]
-        .trim_start()
-        .chars()
-        .take_while(|c| c.is_alphanumeric() || *c == '_')
-        .collect();
+    let name = name_at(rest[3..].trim_start());
     let end = body_end(rest)?;
     if name.is_empty() {
         return None;
     }
     Some(Function {
-        name,
+        name: name.to_owned(),
         line: code[..at].matches('\n').count() + 1,
         code_lines: rest[..end]
             .lines()

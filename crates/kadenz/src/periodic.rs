@@ -25,6 +25,9 @@ use crate::recording::Recording;
 /// assert!(position >= 0.005);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Real-time safety
+/// For the time before the loop: starting it allocates and makes system calls. [`Ticks`] states what the loop does.
 #[derive(Debug, Clone)]
 pub struct Periodic {
     rate: Rate,

@@ -12,6 +12,7 @@ mod invariants;
 mod names;
 mod papers;
 mod programs;
+mod real_time;
 mod safety;
 pub(crate) mod size;
 mod surface;
@@ -127,7 +128,12 @@ pub(crate) const RULES: &[Rule] = &[
     Rule {
         name: "real-time-headings",
         about: "real-time safety of an item is under a heading of that name",
-        check: |workspace| safety::headings(&workspace.files),
+        check: |workspace| real_time::headings(&workspace.files),
+    },
+    Rule {
+        name: "real-time-items",
+        about: "public items on the real-time path state their real-time safety",
+        check: |workspace| real_time::items(&workspace.files),
     },
     Rule {
         name: "absent",

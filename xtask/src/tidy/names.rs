@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Finding, Workspace};
 use crate::repository::SourceFile;
-use crate::scan::shipped;
+use crate::scan::{name_at, shipped};
 
 /// Files that stand in for another one of their folder on other operating systems.
 const STAND_INS: [&str; 6] = [
@@ -64,9 +64,10 @@ fn type_of(line: &str) -> Option<&str> {
         None => line,
     };
     let kinds = ["struct ", "enum ", "trait ", "union "];
-    let rest = kinds.iter().find_map(|it| rest.strip_prefix(it))?;
-    let end = rest.find(|it: char| !it.is_alphanumeric() && it != '_');
-    Some(&rest[..end.unwrap_or(rest.len())])
+    kinds
+        .iter()
+        .find_map(|it| rest.strip_prefix(it))
+        .map(name_at)
 }
 
 #[cfg(test)]

@@ -52,52 +52,9 @@ fn has_reason(source: &[&str], at: usize) -> bool {
         .any(|line| line.contains("SAFETY:"))
 }
 
-/// Rule `real-time-headings`: an item's documentation of real-time safety stands under a heading of that name, where a
-/// reader looks for it.
-pub(crate) fn headings(files: &[SourceFile]) -> Vec<Finding> {
-    let library = |file: &&SourceFile| {
-        file.is("rs") && file.path.starts_with("crates/") && file.path.contains("/src/")
-    };
-    let mut findings = Vec::new();
-    for file in files.iter().filter(library) {
-        let mut is_under = false;
-        for (at, line) in scan::shipped(&file.path, &file.text).lines().enumerate() {
-            let Some(text) = line.trim_start().strip_prefix("///") else {
-                is_under = false;
-                continue;
-            };
-            if let Some(heading) = text.strip_prefix(" # ") {
-                is_under = heading == "Real-time safety";
-            }
-            let says_so = text.contains("eal-time safe") || text.contains("real-time path");
-            if says_so && !is_under {
-                let place = format!("{}:{}", file.path, at + 1);
-                let text = "real-time safety belongs under a heading `# Real-time safety`";
-                findings.push(Finding::error(place, text));
-            }
-        }
-    }
-    findings
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn real_time_safety_without_a_heading_is_found() {
-        let text = "/// Reads. Real-time safe.\nfn a() {}\n\
-                    /// Reads.\n///\n/// # Real-time safety\n/// Not real-time safe.\nfn b() {}\n\
-                    /// # Real-time safety\n/// None.\n///\n/// # Errors\n/// On a real-time path.\nfn c() {}\n";
-        let found = headings(&[
-            file("crates/a/src/lib.rs", text),
-            file("crates/a/tests/b.rs", text),
-        ]);
-        assert_eq!(
-            places(&found),
-            ["crates/a/src/lib.rs:1", "crates/a/src/lib.rs:12"]
-        );
-    }
     use crate::tidy::samples::{file, places};
 
     #[test]

@@ -123,6 +123,9 @@ pub enum RingError {
 }
 
 /// How the pixels of a ring lie in memory.
+///
+/// # Real-time safety
+/// Real-time safe: arithmetic alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// The width and height of a frame in pixels.
@@ -166,6 +169,9 @@ pub enum CaptureClock {
 }
 
 /// What is known of a frame. Times are of `CLOCK_MONOTONIC`.
+///
+/// # Real-time safety
+/// Real-time safe: arithmetic alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FrameInfo {
     /// Its number since the server's start; lost frames count.

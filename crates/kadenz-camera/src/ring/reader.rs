@@ -14,6 +14,10 @@ use crate::layout::{Channels, Order};
 use crate::picture::Size;
 
 /// Reads the frames of a ring, without being able to disturb it.
+///
+/// # Real-time safety
+/// Only [`RingReader::open`] allocates, and no method locks. [`RingReader::wait_beyond`] sleeps in the kernel, and
+/// [`RingReader::state`] makes system calls; the other methods make none.
 #[derive(Debug)]
 pub struct RingReader {
     viewer: Viewer,
@@ -236,6 +240,9 @@ fn shape_of(word: impl Fn(usize) -> u64) -> Result<Shape, &'static str> {
 }
 
 /// A view of a frame in the ring. It stays valid until the writer has published as many frames as the ring has slots.
+///
+/// # Real-time safety
+/// Only [`Frame::to_vec`] allocates, and no method locks. [`Frame::age`] reads the clock.
 #[derive(Debug, Clone, Copy)]
 pub struct Frame<'a> {
     reader: &'a RingReader,

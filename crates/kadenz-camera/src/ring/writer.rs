@@ -12,6 +12,10 @@ use super::{
 use crate::layout::{Channels, Order};
 
 /// The one process that publishes frames under a name.
+///
+/// # Real-time safety
+/// Only [`RingWriter::create`] allocates. Publishing, and replacing the ring, make one system call, which does not
+/// block; dropping the ring makes more.
 #[derive(Debug)]
 pub struct RingWriter {
     owner: Owner,

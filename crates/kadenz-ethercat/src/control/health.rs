@@ -30,6 +30,9 @@ const HAS_STATES: u64 = 1 << 63;
 const WHOLE: u64 = 1 << 62;
 
 /// The loop's record of the segment, as numbers that threads share.
+///
+/// # Real-time safety
+/// No method allocates, locks or waits.
 #[derive(Debug, Default)]
 pub struct Health {
     /// The states of all, ORed, in bits 0 to 15, the number of answers in bits 16 to 31, and the two
@@ -47,6 +50,9 @@ pub struct Health {
 }
 
 /// The values that the loop noted up to now.
+///
+/// # Real-time safety
+/// Real-time safe: arithmetic alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(
     feature = "schema",

@@ -39,6 +39,11 @@ struct NumberedImage {
 }
 
 /// A process image behind a lock.
+///
+/// # Real-time safety
+/// [`Locked::publish`] waits for at most one reader. [`Locked::new`] allocates, and [`Locked::read`] waits for the
+/// writer and for other readers: neither is for the loop. [`Locked::bytes`] takes the lock of the image. The other
+/// methods are wait-free.
 #[derive(Debug)]
 pub struct Locked {
     /// The number of writers that have asked and are not done: 0 or 1.

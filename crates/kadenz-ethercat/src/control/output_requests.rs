@@ -90,6 +90,9 @@ impl OutputRequests {
     /// # Errors
     /// [`OutputNotSet`] when the loop took no request in that time; the loop does not set the value later,
     /// then.
+    ///
+    /// # Real-time safety
+    /// Not for the loop: it waits for the loop, and locks.
     pub fn set(&self, change: Change, timeout: Duration) -> Result<u64, OutputNotSet> {
         let _turn = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
         let end = Instant::now() + timeout;

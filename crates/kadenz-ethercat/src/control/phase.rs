@@ -41,6 +41,9 @@ use crate::control::cyclic::{CycleReport, LoopMode, Phase};
 pub use crate::main_device::clocks::Width;
 
 /// The settings of the regulator. Times in ns.
+///
+/// # Real-time safety
+/// Real-time safe: arithmetic alone.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PhaseSettings {
     /// Time between two beats.
@@ -255,6 +258,9 @@ impl Regulator {
 /// // Loop::run_locked(..., &mut phase, ...)
 /// # let _ = phase;
 /// ```
+///
+/// # Real-time safety
+/// It neither allocates, locks nor waits, if the given function does not.
 #[derive(Debug)]
 pub struct ClockFollower<T> {
     regulator: Regulator,

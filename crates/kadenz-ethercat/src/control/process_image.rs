@@ -29,6 +29,9 @@ const COPIES: usize = 4;
 const TRIES: u32 = 8;
 
 /// Loads the 64-bit words of a process image one by one.
+///
+/// # Real-time safety
+/// An implementation must neither allocate, lock nor wait.
 pub trait LoadWords {
     /// The number of words.
     fn count(&self) -> usize;
@@ -59,6 +62,9 @@ impl LoadWords for kadenz_rt::shared::Viewer {
 }
 
 /// The number of words of a process image of `bytes` bytes.
+///
+/// # Real-time safety
+/// Real-time safe: arithmetic alone.
 #[must_use]
 pub const fn words_for(bytes: usize) -> usize {
     HEAD + COPIES * (1 + bytes.div_ceil(8))

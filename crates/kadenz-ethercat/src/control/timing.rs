@@ -30,6 +30,9 @@ use crate::main_device::link::LinkCounts;
 pub(crate) use histogram::Histogram;
 
 /// Statistics of a loop, since it began. [`new`](Self::new) makes them; `default()` has an interval of 0.
+///
+/// # Real-time safety
+/// As an observer it is real-time safe: atomic additions. [`Timing::new`] allocates.
 #[derive(Debug, Default)]
 pub struct Timing {
     interval_ns: u64,

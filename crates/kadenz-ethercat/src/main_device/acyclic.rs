@@ -137,6 +137,9 @@ impl AcyclicQueue {
     }
 
     /// Marks the loop as ended: it carries no more questions; threads that wait for an answer get an error.
+    ///
+    /// # Real-time safety
+    /// For the end of the loop: it may wait for a thread that puts a question in.
     pub fn end(&self) {
         self.ended.store(true, Ordering::Release);
         for slot in &self.slots {
@@ -209,6 +212,9 @@ impl AcyclicRequest {
 }
 
 /// A thread's access to the segment while the loop runs. Waits.
+///
+/// # Real-time safety
+/// Not for the loop: its thread waits for the loop.
 #[derive(Debug, Clone, Copy)]
 pub struct AcyclicClient<'p> {
     queue: &'p AcyclicQueue,

@@ -29,6 +29,9 @@ const MARKED: usize = 6;
 const MARK: u8 = 0xA5;
 
 /// The outcome of a cycle's frames.
+///
+/// # Real-time safety
+/// Real-time safe: arithmetic alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcome {
     /// Frames that were sent.
@@ -81,6 +84,10 @@ enum FrameResult {
 }
 
 /// The process data of a segment, exchanged cycle by cycle.
+///
+/// # Real-time safety
+/// [`Cycle::new`] allocates, nothing else does. [`Cycle::exchange`] and [`Cycle::await_answers`] wait for the frames,
+/// until a given time; the other methods do not wait.
 #[derive(Debug)]
 pub struct Cycle {
     layout: Layout,

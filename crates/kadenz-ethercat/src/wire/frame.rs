@@ -115,6 +115,9 @@ pub struct Datagram<'a> {
 }
 
 /// The datagrams of a frame, in their order. After an error nothing follows.
+///
+/// # Real-time safety
+/// Real-time safe: it borrows the frame, and allocates nothing.
 #[derive(Debug, Clone)]
 pub struct Datagrams<'a> {
     rest: Option<&'a [u8]>,
@@ -173,6 +176,9 @@ impl<'a> Iterator for Datagrams<'a> {
 }
 
 /// A datagram on its way: a SubDevice changes it in place.
+///
+/// # Real-time safety
+/// Real-time safe: it borrows the frame, and allocates nothing.
 #[derive(Debug)]
 pub struct DatagramMut<'a> {
     header: &'a mut [u8],
@@ -251,6 +257,9 @@ impl DatagramMut<'_> {
 }
 
 /// The datagrams of a frame, for changes in place. After an error nothing follows.
+///
+/// # Real-time safety
+/// Real-time safe: it borrows the frame, and allocates nothing.
 #[derive(Debug)]
 pub struct DatagramsMut<'a> {
     rest: Option<&'a mut [u8]>,
@@ -304,6 +313,9 @@ pub(crate) fn mark_as_returned(frame: &mut [u8]) {
 }
 
 /// The place of a datagram's data in a frame, to find it again when the frame is back.
+///
+/// # Real-time safety
+/// Real-time safe: arithmetic alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
     start: u16,

@@ -24,12 +24,19 @@ use crate::message::{Fingerprint, Message};
 /// assert_eq!((message.channel.as_str(), message.payload), ("FEEDBACK", &[1, 2, 3][..]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Real-time safety
+/// [`Aggregator::next_message`] is real-time safe as [`Subscription::recv_into`](super::Subscription::recv_into), and
+/// the counters as those of a subscription. [`Aggregator::add`] is not: it allocates, and may wait for the provider.
 #[derive(Debug)]
 pub struct Aggregator {
     core: SubscriptionCore,
 }
 
 /// A message as bytes.
+///
+/// # Real-time safety
+/// Real-time safe, except for [`Raw::decode`], which allocates what the type of the message needs.
 #[derive(Debug, Clone, Copy)]
 pub struct Raw<'a> {
     /// The channel it was published to.

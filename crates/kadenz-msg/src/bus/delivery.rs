@@ -9,6 +9,9 @@ use crate::codec::DecodeError;
 use crate::provider::ReceiveError;
 
 /// The sender of a message, and the times at which the message passed the kernel and this program.
+///
+/// # Real-time safety
+/// Real-time safe: arithmetic alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivery {
     /// The channel it was published to.

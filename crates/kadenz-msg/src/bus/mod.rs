@@ -59,6 +59,11 @@ pub use threads::{Background, Callback};
 const OWN_OUTLETS: usize = 64;
 
 /// One bus: a handle that may be cloned and used by any thread.
+///
+/// # Real-time safety
+/// A loop publishes by a [`Publisher`] and receives by a [`Subscription`] or an [`Aggregator`], which are made before
+/// it. Of the bus itself, only [`Bus::publish`] and [`Bus::publish_bytes`] are for a loop, as stated there; the other
+/// functions may allocate, lock and make system calls.
 #[derive(Debug, Clone)]
 pub struct Bus {
     shared: Arc<BusContext>,

@@ -12,6 +12,9 @@ use crate::message::Message;
 use crate::sync::Arc;
 
 /// The queue and the contract of a subscription.
+///
+/// # Real-time safety
+/// Real-time safe: plain values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubscriptionOptions {
     /// How many messages may wait; 30 as in LCM.
@@ -249,6 +252,10 @@ impl<M: Message + Default> Subscription<M> {
 }
 
 /// Reads a subscription's counters from another thread.
+///
+/// # Real-time safety
+/// Neither allocates. [`CounterWatcher::counters`] takes no lock; [`CounterWatcher::waiting`] takes that of the queue,
+/// which inherits priority.
 #[derive(Debug, Clone)]
 pub struct CounterWatcher(Arc<super::mailbox::Mailbox>);
 

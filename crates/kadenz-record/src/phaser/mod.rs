@@ -63,6 +63,9 @@
 use crate::sync::{AtomicI64, Mutex, MutexGuard, Ordering, PoisonError, wait_a_little};
 
 /// One of the two phases.
+///
+/// # Real-time safety
+/// Real-time safe: arithmetic alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// The first phase.
@@ -105,6 +108,9 @@ impl Phase {
 
 /// Lets writers proceed without waiting while readers take turns at the resting buffer; see the [module
 /// documentation](self) for its assumptions and guarantees.
+///
+/// # Real-time safety
+/// Only [`WriterReaderPhaser::read`] locks and waits. No method allocates on Linux.
 #[derive(Debug)]
 #[repr(align(64))]
 pub struct WriterReaderPhaser {
@@ -170,6 +176,9 @@ impl WriterReaderPhaser {
 }
 
 /// A writer's stay in a section; dropping it leaves the section.
+///
+/// # Real-time safety
+/// Real-time safe: dropping it is one atomic addition.
 #[derive(Debug)]
 #[must_use = "the section ends when this is dropped"]
 pub struct WriterSection<'a> {
@@ -196,6 +205,9 @@ impl Drop for WriterSection<'_> {
 }
 
 /// A reader's turn; dropping it lets the next reader in.
+///
+/// # Real-time safety
+/// Not real-time safe: [`ReaderTurn::flip`] waits for writers, and a turn holds a lock.
 #[derive(Debug)]
 pub struct ReaderTurn<'a> {
     phaser: &'a WriterReaderPhaser,

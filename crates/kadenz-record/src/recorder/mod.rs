@@ -70,6 +70,9 @@ use crate::sync::Ordering::Relaxed;
 
 /// A recorder for one writing thread, and its reader. A value above `deadline_ns` counts as a miss.
 /// Allocates about 1 MB.
+///
+/// # Real-time safety
+/// Not real-time safe: it allocates.
 #[must_use]
 pub fn pair(deadline_ns: Option<u64>) -> (SingleWriter, IntervalReader) {
     let (writer, reader) = lone::pair(limit(deadline_ns));
@@ -83,6 +86,9 @@ pub fn pair(deadline_ns: Option<u64>) -> (SingleWriter, IntervalReader) {
 
 /// A recorder for any number of writing threads, each with a clone of the [`Recorder`], and its
 /// reader. A value above `deadline_ns` counts as a miss. Allocates about 1 MB.
+///
+/// # Real-time safety
+/// Not real-time safe: it allocates.
 #[must_use]
 pub fn shared(deadline_ns: Option<u64>) -> (Recorder, IntervalReader) {
     let (recorder, reader) = shared::pair(limit(deadline_ns));
@@ -102,6 +108,9 @@ fn limit(deadline_ns: Option<u64>) -> i64 {
 }
 
 /// The reading end of a recorder.
+///
+/// # Real-time safety
+/// For the writer thread: [`IntervalReader::flip_into`] may sleep. [`IntervalReader::counts`] copies numbers.
 #[derive(Debug)]
 pub struct IntervalReader {
     source: RecorderReader,

@@ -96,6 +96,9 @@ impl RingBuffer {
 /// assert_eq!(consumer.pop().map(|sample| sample.value_ns), Some(42));
 /// assert_eq!(consumer.dropped(), 0);
 /// ```
+///
+/// # Real-time safety
+/// Not real-time safe: it allocates.
 #[must_use]
 pub fn ring(capacity: usize) -> (SampleProducer, SampleConsumer) {
     let capacity = capacity.clamp(2, MAX_CAPACITY).next_power_of_two();
@@ -116,6 +119,9 @@ pub fn ring(capacity: usize) -> (SampleProducer, SampleConsumer) {
 }
 
 /// The end that the measuring thread holds.
+///
+/// # Real-time safety
+/// No method allocates, locks or makes a system call; all are wait-free.
 #[derive(Debug)]
 pub struct SampleProducer {
     shared: Arc<RingBuffer>,
@@ -167,6 +173,9 @@ impl SampleProducer {
 }
 
 /// The end that the writer thread holds.
+///
+/// # Real-time safety
+/// All methods are wait-free, and only [`SampleConsumer::drain_into`] allocates, where its target has too little room.
 #[derive(Debug)]
 pub struct SampleConsumer {
     shared: Arc<RingBuffer>,

@@ -140,6 +140,9 @@ impl Beat {
 }
 
 /// An exact, positive span between two beats: a fraction of nanoseconds in lowest terms.
+///
+/// # Real-time safety
+/// Real-time safe: arithmetic alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Interval {
     numerator_ns: u64,
@@ -261,6 +264,9 @@ impl fmt::Display for Interval {
 }
 
 /// How often a loop runs, as users write it: `1kHz`, `250Hz`, `29.97Hz`, `30000/1001Hz`, `0.5Hz`.
+///
+/// # Real-time safety
+/// Real-time safe: arithmetic alone, except for parsing, whose error allocates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rate {
     interval: Interval,

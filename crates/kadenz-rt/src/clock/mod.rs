@@ -32,6 +32,10 @@ pub use phc::{OpenPhcError, PhcClock, PhcPair, PhcTime};
 pub use time::{MonotonicTime, WallTime};
 
 /// A clock that never steps back.
+///
+/// # Real-time safety
+/// No method of an open clock allocates or locks. Where user space cannot read a clock, the
+/// kernel does, by a system call.
 pub trait Clock: Send {
     /// The time on this clock.
     ///
@@ -69,6 +73,9 @@ pub enum OpenClockError {
 ///
 /// # Errors
 /// Where the clock does not exist on this machine or cannot be trusted, with the reason.
+///
+/// # Real-time safety
+/// Not real-time safe: it allocates.
 pub fn open(kind: ClockKind) -> Result<Box<dyn Clock>, OpenClockError> {
     match kind {
         ClockKind::Monotonic => Ok(Box::new(Monotonic)),
@@ -94,6 +101,9 @@ pub fn now() -> MonotonicTime {
 }
 
 /// The clocks a measurement can use.
+///
+/// # Real-time safety
+/// Real-time safe, except for parsing, whose error allocates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ClockKind {
     /// `CLOCK_MONOTONIC`: slewed by NTP, never stepped; the clock sleepers sleep against.
@@ -212,6 +222,9 @@ const READS_A_BATCH: u32 = 500;
 ///
 /// The resolution is the smallest non-zero difference between readings that follow each other.
 /// It cannot be finer than one reading takes, so on fast clocks it approaches the read cost.
+///
+/// # Real-time safety
+/// Not for a real-time path: it reads the clock some ten thousand times.
 #[must_use]
 pub fn measure(clock: &dyn Clock) -> ClockFacts {
     let mut costs_ns = [0.0; BATCHES];

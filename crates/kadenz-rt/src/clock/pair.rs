@@ -11,6 +11,9 @@ use super::{MonotonicTime, WallTime, now};
 /// let pair = ClockPair::read(5);
 /// println!("good to {} ns", pair.error_ns());
 /// ```
+///
+/// # Real-time safety
+/// Real-time safe: [`ClockPair::read`] reads clocks; the rest is arithmetic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ClockPair {
     before: MonotonicTime,

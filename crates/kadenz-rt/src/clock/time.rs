@@ -6,6 +6,9 @@ use std::time::Duration;
 ///
 /// It says nothing about the time of day; that is [`WallTime`]. Two points can be compared only
 /// when they come from the same clock.
+///
+/// # Real-time safety
+/// Real-time safe: arithmetic alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct MonotonicTime(u64);
 
@@ -92,6 +95,9 @@ pub(crate) fn saturating_ns(span: Duration) -> u64 {
 }
 
 /// A point of the time of day. It can step when the clock is set, so no span is taken from it.
+///
+/// # Real-time safety
+/// Real-time safe: [`WallTime::now`] reads a clock; the rest is arithmetic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WallTime(i64);
 

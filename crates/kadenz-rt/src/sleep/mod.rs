@@ -99,6 +99,9 @@ pub enum OpenSleeperError {
 ///
 /// # Errors
 /// Where this operating system has no such mechanism, or refuses one more timer or descriptor.
+///
+/// # Real-time safety
+/// Not real-time safe: it allocates, and may ask the system for a timer.
 pub fn open(
     kind: SleeperKind,
     options: SleeperOptions,
@@ -189,6 +192,9 @@ impl<W: WaitPrimitive> Sleeper for Waiter<W> {
 }
 
 /// The sleepers of Kadenz. Not every operating system has every one; see [`Self::available`].
+///
+/// # Real-time safety
+/// Real-time safe, except for [`SleeperKind::available`], and parsing, whose error allocates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SleeperKind {
     /// `clock_nanosleep` with an absolute deadline. Linux.

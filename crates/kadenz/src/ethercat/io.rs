@@ -5,6 +5,9 @@ use kadenz_ethercat::control::cyclic::CycleContext;
 use super::object::{Input, ObjectLocation, ObjectValue, Output};
 
 /// Whether a loop continues.
+///
+/// # Real-time safety
+/// Real-time safe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
     /// The next cycle follows.

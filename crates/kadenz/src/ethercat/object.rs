@@ -105,6 +105,9 @@ mod sealed {
 }
 
 /// A type that an object of the process data can have: `bool`, integers and floats.
+///
+/// # Real-time safety
+/// Real-time safe: conversions of a few instructions.
 pub trait ObjectValue: sealed::Sealed + Copy {
     /// The type as a value.
     const TYPE: ValueType;
@@ -149,6 +152,9 @@ object_value! {
 }
 
 /// The type of an object where it is known at run time only: `"u16".parse()`.
+///
+/// # Real-time safety
+/// Real-time safe, except for parsing, whose error allocates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ValueType {
     name: &'static str,

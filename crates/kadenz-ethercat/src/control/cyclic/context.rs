@@ -39,6 +39,9 @@ impl<A: Controller, B: Controller> Controller for (A, B) {
 }
 
 /// A cycle as its controller sees it.
+///
+/// # Real-time safety
+/// No method allocates, locks or makes a system call.
 #[derive(Debug)]
 pub struct CycleContext<'m> {
     cycle: &'m mut Cycle,

@@ -70,12 +70,12 @@ pub use timekeeper::{RealTime, Timekeeper, VirtualTime};
 use shifted_beat::{DueCycle, ShiftedBeat};
 
 /// Decides how the beat moves, so that it follows another clock.
+///
+/// # Real-time safety
+/// An implementation must neither allocate, lock, log nor wait.
 pub trait Phase {
     /// Returns by how many nanoseconds all later beats are to be shifted; negative for earlier. Called once a
     /// cycle, after the observer.
-    ///
-    /// # Real-time safety
-    /// Real-time safe.
     fn correct(&mut self, report: &CycleReport<'_>) -> i64;
 }
 
@@ -90,6 +90,11 @@ impl Phase for Free {
 }
 
 /// A loop's link, process data and queue.
+///
+/// # Real-time safety
+/// While it runs, the loop's own code neither allocates, locks nor logs. It waits only for the beat and, in
+/// [`LoopMode::Synchronous`], for the answers, up to a limit. Its system calls sleep,
+/// send and receive frames, and wake threads whose questions are answered.
 #[derive(Debug)]
 pub struct Loop<'l, P> {
     /// The link to the segment.

@@ -37,6 +37,9 @@ pub enum NotInOp {
 ///
 /// # Errors
 /// [`NotInOp`], after 10 s of the port's time at the latest.
+///
+/// # Real-time safety
+/// Not real-time safe: it waits for the devices, for seconds.
 pub fn operate<P: Port>(
     bus: &mut Loop<'_, P>,
     devices: u16,

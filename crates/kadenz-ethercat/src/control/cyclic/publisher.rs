@@ -18,6 +18,9 @@ use super::report::{CycleReport, Observer};
 pub const HEAD: usize = 32;
 
 /// Bytes of an image of a segment with this layout: header, inputs, outputs.
+///
+/// # Real-time safety
+/// Real-time safe: arithmetic alone.
 #[must_use]
 pub const fn image_bytes(layout: &Layout) -> usize {
     HEAD + layout.inputs + layout.outputs
@@ -65,6 +68,9 @@ impl ImageHeader {
 }
 
 /// What the loop read and wrote in a cycle.
+///
+/// # Real-time safety
+/// Real-time safe: it borrows the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CycleImage<'p> {
     /// The number and time of the cycle.

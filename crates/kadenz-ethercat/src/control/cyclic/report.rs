@@ -42,6 +42,9 @@ all_of!(A 0, B 1, C 2, D 3);
 all_of!(A 0, B 1, C 2, D 3, E 4);
 
 /// The report of a cycle. Times are by the port's clock.
+///
+/// # Real-time safety
+/// Real-time safe: arithmetic alone.
 #[derive(Debug, Clone, Copy)]
 pub struct CycleReport<'c> {
     /// The number of the cycle, from 1.

@@ -22,6 +22,9 @@ pub enum LoopMode {
 }
 
 /// The settings of a loop.
+///
+/// # Real-time safety
+/// Real-time safe: arithmetic alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoopSettings {
     /// Time between two beats.

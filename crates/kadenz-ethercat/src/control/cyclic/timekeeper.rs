@@ -9,6 +9,9 @@ use crate::port::Port as _;
 use crate::sim::WirePort;
 
 /// Waits until a time by a port's clock.
+///
+/// # Real-time safety
+/// An implementation must neither allocate, lock nor log, and waits for nothing but the time.
 pub trait Timekeeper<P> {
     /// Returns once the time has come; at once when it has passed.
     fn wait_until(&mut self, port: &mut P, time: MonotonicTime);
@@ -16,6 +19,9 @@ pub trait Timekeeper<P> {
 
 /// Sleeps by the computer's clock, and spins for the last piece. For ports in real time only: the clock of
 /// a [`WirePort`] would stand still.
+///
+/// # Real-time safety
+/// Waiting is real-time safe as the [`Sleeper`] is. [`RealTime::open`] is not: it allocates.
 pub struct RealTime {
     sleeper: Box<dyn Sleeper>,
 }

@@ -5,6 +5,9 @@ use super::Stamps;
 use crate::os::linux::udp::messages::Messages;
 
 /// Slots for received datagrams, made before the loop and filled again and again.
+///
+/// # Real-time safety
+/// Real-time safe, except for [`Inbox::new`], which allocates.
 #[derive(Debug)]
 pub struct Inbox {
     pub(super) slot_bytes: usize,
@@ -40,6 +43,9 @@ impl Default for DatagramFacts {
 }
 
 /// A received datagram, valid until the inbox is used again.
+///
+/// # Real-time safety
+/// Real-time safe: arithmetic alone.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Datagram<'a> {
     /// The bytes, as far as the slot holds them. The caller may change them, so that it can make a reply in place.
@@ -107,18 +113,12 @@ impl Inbox {
     }
 
     /// The datagram that came as number `at`, from 0; `None` when fewer came.
-    ///
-    /// # Real-time safety
-    /// Real-time safe.
     #[must_use]
     pub fn datagram(&mut self, at: usize) -> Option<Datagram<'_>> {
         self.datagrams().nth(at)
     }
 
     /// The datagrams of the last call, in the order in which they came.
-    ///
-    /// # Real-time safety
-    /// Real-time safe.
     pub fn datagrams(&mut self) -> impl ExactSizeIterator<Item = Datagram<'_>> {
         let slots = self.payload.chunks_exact_mut(self.slot_bytes);
         slots

@@ -186,6 +186,9 @@ pub struct GrantedPort {
 
 impl GrantedPort {
     /// Whether every requested option was granted.
+    ///
+    /// # Real-time safety
+    /// Real-time safe.
     #[must_use]
     pub fn all_granted(&self) -> bool {
         self.measures.iter().all(|measure| measure.ok)

@@ -22,6 +22,9 @@ use crate::os::linux::udp::messages::Messages;
 /// assert_eq!(outbox.outcome(1).unwrap().unwrap().ordinal(), 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Real-time safety
+/// Real-time safe, except for [`Outbox::new`], which allocates.
 #[derive(Debug)]
 pub struct Outbox {
     pub(super) slot_bytes: usize,
@@ -102,9 +105,6 @@ impl Outbox {
     }
 
     /// Removes all datagrams.
-    ///
-    /// # Real-time safety
-    /// Real-time safe.
     pub fn clear(&mut self) {
         self.filled = 0;
     }
@@ -113,9 +113,6 @@ impl Outbox {
     ///
     /// # Errors
     /// When there is no slot left, or the datagram is longer than a slot.
-    ///
-    /// # Real-time safety
-    /// Real-time safe.
     pub fn push(&mut self, bytes: &[u8], to: SocketAddr) -> Result<(), OutboxFull> {
         let parcel = self.parcels.get_mut(self.filled).ok_or(OutboxFull::Slots)?;
         if bytes.len() > self.slot_bytes {
@@ -133,9 +130,6 @@ impl Outbox {
     }
 
     /// The bytes of datagram number `at`, from 0, to change in place.
-    ///
-    /// # Real-time safety
-    /// Real-time safe.
     #[must_use]
     pub fn bytes_mut(&mut self, at: usize) -> Option<&mut [u8]> {
         let parcel = self.parcels[..self.filled].get(at)?;
