@@ -23,7 +23,7 @@ Example: cargo xtask wheel && pip install target/wheels/kadenz-*.whl && kadenz c
 /// The build that is packed: as for users, or that of the workspace's tests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Profile {
-    /// Optimised.
+    /// Optimised, as users get it.
     Release,
     /// For tests.
     Dev,

@@ -16,7 +16,7 @@ pub const MAX_PIXELS: u64 = 1 << 26;
 pub struct Size {
     /// Pixels of a row.
     pub width: u32,
-    /// Rows.
+    /// Number of rows.
     pub height: u32,
 }
 
@@ -43,7 +43,7 @@ pub enum PictureError {
     Plane {
         /// Bytes that a row needs.
         width: usize,
-        /// Rows.
+        /// Number of rows.
         rows: usize,
         /// Bytes from row to row.
         stride: usize,

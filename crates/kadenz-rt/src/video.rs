@@ -43,7 +43,7 @@ pub struct VideoFormat {
     pub code: FourCc,
     /// Pixels of a row.
     pub width: u32,
-    /// Rows.
+    /// Number of rows.
     pub height: u32,
     /// Bytes from row to row of the first plane; 0 where it is compressed.
     pub stride: u32,

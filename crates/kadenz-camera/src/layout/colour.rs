@@ -27,7 +27,7 @@ const FRACTION: u32 = 5;
 pub(super) type Block = [u8; BLOCK];
 /// Half of a block's pixels: of each 16 the first 8, or the last.
 type Lanes<S> = i16x32<S>;
-/// Both.
+/// Both halves of a block.
 type Halves<S> = [Lanes<S>; 2];
 
 /// The factors of a matrix and a range.

@@ -7,7 +7,7 @@ use super::colour::{BLOCK, Block};
 pub(super) struct LineGroup {
     pub(super) first: usize,
     pub(super) count: usize,
-    /// Even.
+    /// The number of the first pixel of each line; it is even.
     pub(super) start: usize,
     pub(super) blocks: usize,
 }

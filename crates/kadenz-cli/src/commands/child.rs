@@ -19,7 +19,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 pub(super) enum Notes {
     /// To the user.
     Shown,
-    /// Nowhere.
+    /// Nowhere: they are discarded.
     Dropped,
     /// Into a file, for the error that may follow: a full pipe that no program reads would block the child.
     Kept,

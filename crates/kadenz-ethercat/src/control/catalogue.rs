@@ -203,7 +203,7 @@ pub enum OutputError {
         device: usize,
         /// The index of the requested object.
         index: u16,
-        /// Sub-index.
+        /// The sub-index of the entry in the object, from 0.
         sub: u8,
     },
     /// It is there more than once.
@@ -216,7 +216,7 @@ pub enum OutputError {
         device: usize,
         /// The index of the requested object.
         index: u16,
-        /// Sub-index.
+        /// The sub-index of the entry in the object, from 0.
         sub: u8,
     },
     /// An axis writes it every cycle.
@@ -229,7 +229,7 @@ pub enum OutputError {
         device: usize,
         /// The index of the requested object.
         index: u16,
-        /// Sub-index.
+        /// The sub-index of the entry in the object, from 0.
         sub: u8,
     },
 }

@@ -43,9 +43,9 @@ pub enum Decision {
 /// A pulse of the sync unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Signal {
-    /// SYNC0.
+    /// The pulse of SYNC0.
     Sync0,
-    /// SYNC1.
+    /// The pulse of SYNC1.
     Sync1,
 }
 

@@ -177,7 +177,7 @@ pub mod sii_control {
     pub const TWO_ADDRESS_BYTES: u16 = 1 << 7;
     /// The command: [`READ`], [`WRITE`] or [`RELOAD`].
     pub const COMMAND: u16 = 7 << 8;
-    /// Reads.
+    /// Reads four or eight bytes, see [`EIGHT_BYTES`].
     pub const READ: u16 = 1 << 8;
     /// Writes, together with [`WRITE_ENABLE`].
     pub const WRITE: u16 = 2 << 8;

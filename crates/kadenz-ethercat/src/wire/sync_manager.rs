@@ -36,7 +36,7 @@ impl SyncManagerControl {
     pub const MAILBOX_IN: Self = Self(0x22);
     /// Outputs, with the watchdog.
     pub const OUTPUTS: Self = Self(0x64);
-    /// Inputs.
+    /// Inputs, without the watchdog.
     pub const INPUTS: Self = Self(0x20);
 
     /// The mode; `None` for the two unused numbers.

@@ -10,7 +10,7 @@ pub(super) struct Plan {
     pub(super) cpus: CpuSet,
     /// The CPUs that everything else keeps.
     pub(super) others: CpuSet,
-    /// Both.
+    /// The shielded CPUs and the others.
     pub(super) all: CpuSet,
     pub(super) measures: Vec<Measure>,
 }

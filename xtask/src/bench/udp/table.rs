@@ -169,7 +169,7 @@ pub(crate) fn of_ours(text: &str) -> Result<Vec<u64>> {
 pub(crate) struct Percentiles {
     /// Median, ns.
     pub(crate) p50_ns: u64,
-    /// ns.
+    /// The 99th percentile, ns.
     pub(crate) p99_ns: u64,
     /// ns; `None` with fewer than a thousand round trips.
     pub(crate) p999_ns: Option<u64>,

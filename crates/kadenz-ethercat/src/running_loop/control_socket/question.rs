@@ -33,7 +33,7 @@ pub enum Question {
         device: usize,
         /// The object's index in the device's dictionary, such as 0x6040.
         index: u16,
-        /// Sub-index.
+        /// The sub-index of the entry in the object, from 0.
         #[serde(default)]
         sub: u8,
         /// Its bytes, the lowest first.
@@ -69,7 +69,7 @@ pub enum Question {
         device: usize,
         /// The object's index in the device's dictionary, such as 0x6040.
         index: u16,
-        /// Sub-index.
+        /// The sub-index of the entry in the object, from 0.
         #[serde(default)]
         sub: u8,
     },
@@ -79,7 +79,7 @@ pub enum Question {
         device: usize,
         /// The object's index in the device's dictionary, such as 0x6040.
         index: u16,
-        /// Sub-index.
+        /// The sub-index of the entry in the object, from 0.
         #[serde(default)]
         sub: u8,
     },
@@ -89,7 +89,7 @@ pub enum Question {
         device: usize,
         /// The object's index in the device's dictionary, such as 0x6040.
         index: u16,
-        /// Sub-index.
+        /// The sub-index of the entry in the object, from 0.
         #[serde(default)]
         sub: u8,
     },
@@ -99,7 +99,7 @@ pub enum Question {
         device: usize,
         /// The object's index in the device's dictionary, such as 0x6040.
         index: u16,
-        /// Sub-index.
+        /// The sub-index of the entry in the object, from 0.
         #[serde(default)]
         sub: u8,
         /// Its bytes, the lowest first.

@@ -14,7 +14,7 @@ use crate::wire::sii::{
 pub(crate) const BECKHOFF: u32 = 2;
 /// Product codes.
 pub mod product {
-    /// Coupler.
+    /// Coupler from an Ethernet cable to the E-bus of terminals.
     pub const EK1100: u32 = 0x044C_2C52;
     /// Coupler with standard and safe inputs and outputs.
     pub const EK1914: u32 = 0x077A_2C52;

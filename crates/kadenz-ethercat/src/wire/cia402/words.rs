@@ -164,9 +164,9 @@ impl Controlword {
 pub struct Polarity(pub u8);
 
 impl Polarity {
-    /// Positions.
+    /// Positions have the reverse sign.
     pub const POSITION: u8 = 1 << 7;
-    /// Velocities.
+    /// Velocities have the reverse sign.
     pub const VELOCITY: u8 = 1 << 6;
     /// Torques; reserved by the standard, used by some vendors.
     pub const TORQUE: u8 = 1 << 5;

@@ -145,29 +145,29 @@ pub struct DataType(pub u16);
 impl DataType {
     /// One bit.
     pub const BOOLEAN: Self = Self(0x0001);
-    /// i8.
+    /// An integer of 8 bits.
     pub const INTEGER8: Self = Self(0x0002);
-    /// i16.
+    /// An integer of 16 bits.
     pub const INTEGER16: Self = Self(0x0003);
-    /// i32.
+    /// An integer of 32 bits.
     pub const INTEGER32: Self = Self(0x0004);
-    /// u8.
+    /// 8 bits without sign.
     pub const UNSIGNED8: Self = Self(0x0005);
-    /// u16.
+    /// 16 bits without sign.
     pub const UNSIGNED16: Self = Self(0x0006);
-    /// u32.
+    /// 32 bits without sign.
     pub const UNSIGNED32: Self = Self(0x0007);
-    /// f32.
+    /// A floating-point number of 32 bits (IEEE 754).
     pub const REAL32: Self = Self(0x0008);
-    /// ASCII.
+    /// A text in ASCII.
     pub const VISIBLE_STRING: Self = Self(0x0009);
-    /// Bytes.
+    /// A string of bytes.
     pub const OCTET_STRING: Self = Self(0x000A);
     /// UTF-16, or other values of 16 bits.
     pub const UNICODE_STRING: Self = Self(0x000B);
     /// An integer of 24 bits.
     pub const INTEGER24: Self = Self(0x0010);
-    /// f64.
+    /// A floating-point number of 64 bits (IEEE 754).
     pub const REAL64: Self = Self(0x0011);
     /// An integer of 40 bits.
     pub const INTEGER40: Self = Self(0x0012);
@@ -175,7 +175,7 @@ impl DataType {
     pub const INTEGER48: Self = Self(0x0013);
     /// An integer of 56 bits.
     pub const INTEGER56: Self = Self(0x0014);
-    /// i64.
+    /// An integer of 64 bits.
     pub const INTEGER64: Self = Self(0x0015);
     /// 24 bits without sign.
     pub const UNSIGNED24: Self = Self(0x0016);
@@ -185,7 +185,7 @@ impl DataType {
     pub const UNSIGNED48: Self = Self(0x0019);
     /// 56 bits without sign.
     pub const UNSIGNED56: Self = Self(0x001A);
-    /// u64.
+    /// 64 bits without sign.
     pub const UNSIGNED64: Self = Self(0x001B);
     /// The record of a PDO's mapping.
     pub const PDO_MAPPING: Self = Self(0x0021);

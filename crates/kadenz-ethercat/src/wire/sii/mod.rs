@@ -267,9 +267,9 @@ numbered_or_other! {
     pub enum FmmuUse {
         /// Not used; 0xFF means the same.
         Unused = 0 or 0xFF,
-        /// Outputs.
+        /// Outputs of the process data.
         Outputs = 1,
-        /// Inputs.
+        /// Inputs of the process data.
         Inputs = 2,
         /// The state of a mailbox.
         MailboxStatus = 3,
@@ -347,7 +347,7 @@ pub struct SiiPdoEntry {
     pub data_type: u8,
     /// Bits that it takes.
     pub bits: u8,
-    /// Reserved.
+    /// Reserved by the standard.
     pub flags: u16,
 }
 

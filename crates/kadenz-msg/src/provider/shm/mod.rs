@@ -73,9 +73,9 @@ type Messages = publish_subscribe::PortFactory<FileService, [u8], UserHeader>;
 /// The way in which an inlet waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WaitMode {
-    /// Asleep.
+    /// The inlet sleeps until an event.
     Event,
-    /// Spinning.
+    /// The inlet spins.
     Poll,
 }
 

@@ -64,7 +64,7 @@ enum Bind {
     None,
 }
 
-/// ZeroMQ.
+/// Messages over ZeroMQ: `zmq://`.
 #[derive(Debug)]
 pub struct Zmq {
     address: Address,

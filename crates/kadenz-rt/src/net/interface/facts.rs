@@ -239,7 +239,7 @@ pub enum InterfaceKind {
     Loopback,
     /// A network card with a cable.
     Wired,
-    /// Wi-Fi.
+    /// A network card for Wi-Fi.
     Wireless,
     /// One end of a virtual cable (`veth`).
     Veth,

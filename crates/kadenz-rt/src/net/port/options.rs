@@ -89,7 +89,7 @@ pub enum Fragmentation {
 /// The requested source of time stamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Stamping {
-    /// None.
+    /// No time stamps.
     #[default]
     Off,
     /// The kernel: for a received datagram when the driver handed it to the kernel, for a sent one when the kernel
