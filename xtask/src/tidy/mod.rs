@@ -7,6 +7,7 @@ mod absent;
 mod arrows;
 mod circles;
 mod commits;
+mod docs;
 mod glossary;
 mod invariants;
 mod names;
@@ -179,6 +180,11 @@ pub(crate) const RULES: &[Rule] = &[
         name: "glossary",
         about: "docs/glossary.md explains every coined word, and no other",
         check: |workspace| glossary::check(&workspace.files),
+    },
+    Rule {
+        name: "empty-docs",
+        about: "the documentation of an item says more than one word",
+        check: |workspace| docs::check(&workspace.files),
     },
     Rule {
         name: "front-doors",
