@@ -12,7 +12,10 @@
 //! - [`clock_fit`]: the offset of a device's clock from the controller's, with a bound on the error.
 //!
 //! Where memory is needed, the caller gives it ([`memory::Memory`]): an array in firmware, a vector on a
-//! computer. Real-time safety: everything here is bounded, waits for nothing and allocates nothing.
+//! computer.
+//!
+//! # Real-time safety
+//! Everything here is bounded, waits for nothing, allocates nothing and makes no system call.
 //!
 //! ```
 //! use kadenz_udp::device::{Answer, Echo, Policy};

@@ -16,6 +16,9 @@ const RESETTING: f64 = 0.5;
 pub(super) const MAX_MISSED_TARGETS: u32 = 10;
 
 /// The tracking error of an axis.
+///
+/// # Real-time safety
+/// Real-time safe: arithmetic alone.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Tracking {
     /// Cycles that count: those in which the axis played its program.
@@ -52,6 +55,9 @@ enum FaultReset {
 }
 
 /// An axis with its program.
+///
+/// # Real-time safety
+/// [`AxisRunner::new`] and [`AxisRunner::named`] allocate, nothing else does. No method locks or waits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AxisRunner {
     axis: Axis,

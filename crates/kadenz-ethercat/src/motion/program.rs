@@ -63,6 +63,9 @@ impl Trajectory for ProgramPiece {
 /// assert_eq!(program.at(2.0).position, 1.0);
 /// assert_eq!(program.at(4.25).position, 0.0);
 /// ```
+///
+/// # Real-time safety
+/// [`Program::new`] and [`Program::once`] allocate; the rest is arithmetic.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Program {
     start: f64,

@@ -6,6 +6,9 @@ use super::handle::MotionHandle;
 use super::stage::Cause;
 
 /// The tolerated errors. A number is one of cycles in a row; `None` tolerates any number.
+///
+/// # Real-time safety
+/// Real-time safe: arithmetic alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
     /// Incomplete cycles: a frame was lost, or a device took no part.

@@ -81,6 +81,9 @@ pub trait Trajectory {
 /// let half = trajectory.at(trajectory.duration() / 2.0);
 /// assert!((half.position - 0.5).abs() < 1e-9 && (half.velocity - 1.0).abs() < 1e-9);
 /// ```
+///
+/// # Real-time safety
+/// Real-time safe: arithmetic alone.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Quintic {
     start: Point,
@@ -166,6 +169,9 @@ impl Trajectory for Quintic {
 /// assert_eq!(trajectory.duration(), 2.5);
 /// assert_eq!(trajectory.at(1.0).velocity, -1.0);
 /// ```
+///
+/// # Real-time safety
+/// Real-time safe: arithmetic alone.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trapezoid {
     from: f64,
@@ -250,6 +256,9 @@ impl Trajectory for Trapezoid {
 /// assert_eq!(trajectory.at(0.0).position, 0.5);
 /// assert!((trajectory.at(7.25).position - 0.7).abs() < 1e-9);
 /// ```
+///
+/// # Real-time safety
+/// Real-time safe: arithmetic alone.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sine {
     /// In rad.
