@@ -113,6 +113,10 @@ impl Default for OpenOptions {
 /// A name opens a camera that another process serves (`kadenz camera serve`); threads of this process serve a URL.
 /// Either way the handle stays valid: it finds a camera again that reboots, changes its size or whose server restarts,
 /// and meanwhile [`latest`](Self::latest) reports that the newest frame is too old.
+///
+/// # Real-time safety
+/// [`Camera::latest`] is for a loop while frames come, as stated there. [`Camera::next`] waits. Opening a camera, and
+/// asking for its status, allocate and call the system. The other methods do neither.
 #[derive(Debug)]
 pub struct Camera {
     name: String,

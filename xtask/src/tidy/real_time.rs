@@ -11,6 +11,8 @@ const HEADING: &str = "# Real-time safety";
 
 /// Files on the real-time path: what a loop calls in each cycle, and the types with which it calls.
 const REAL_TIME_PATH: &[&str] = &[
+    "crates/kadenz-camera/src/client.rs",
+    "crates/kadenz-camera/src/client/group.rs",
     "crates/kadenz-camera/src/ring/mod.rs",
     "crates/kadenz-camera/src/ring/reader.rs",
     "crates/kadenz-camera/src/ring/writer.rs",
@@ -62,7 +64,9 @@ const REAL_TIME_PATH: &[&str] = &[
     "crates/kadenz-rt/src/beat/mod.rs",
     "crates/kadenz-rt/src/beat/overrun.rs",
     "crates/kadenz-rt/src/clock/mod.rs",
+    "crates/kadenz-rt/src/clock/bridge.rs",
     "crates/kadenz-rt/src/clock/pair.rs",
+    "crates/kadenz-rt/src/clock/phc.rs",
     "crates/kadenz-rt/src/clock/time.rs",
     "crates/kadenz-rt/src/net/port/inbox.rs",
     "crates/kadenz-rt/src/net/port/mod.rs",

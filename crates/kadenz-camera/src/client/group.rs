@@ -56,6 +56,10 @@ pub enum FrameSetError {
 /// println!("{:?} apart, {:?} old", set.skew(), set.age());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Real-time safety
+/// [`CameraGroup::latest`] is for a loop while frames come, as stated there. [`CameraGroup::next`] waits. Making a
+/// group allocates. The other methods neither allocate, lock nor call the system.
 #[derive(Debug)]
 pub struct CameraGroup {
     members: Vec<Member>,
@@ -335,6 +339,9 @@ impl Member {
 }
 
 /// Frames of all cameras of a [`CameraGroup`] that lie within its tolerance, all of which were valid at one time.
+///
+/// # Real-time safety
+/// Real-time safe: it borrows the frames; [`FrameSet::age`] reads the clock.
 #[derive(Debug, Clone, Copy)]
 pub struct FrameSet<'a> {
     members: &'a [Member],

@@ -4,6 +4,9 @@ use super::WallTime;
 
 /// A point on a network card's own clock, in nanoseconds since that clock's epoch: TAI where PTP sets it, else the
 /// clock's value at power-on. It is comparable with stamps of the same card only.
+///
+/// # Real-time safety
+/// Real-time safe: arithmetic alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PhcTime(i64);
 
@@ -58,6 +61,9 @@ pub enum OpenPhcError {
 }
 
 /// A network card's clock, read beside the wall clock.
+///
+/// # Real-time safety
+/// [`PhcClock::pair`] is for a loop, as stated there. [`PhcClock::open`] is not: it opens a device.
 #[derive(Debug)]
 pub struct PhcClock {
     #[cfg(target_os = "linux")]
