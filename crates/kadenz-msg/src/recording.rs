@@ -32,7 +32,9 @@ use kadenz_rt::clock;
 
 use crate::channel::{ChannelFilter, PatternError};
 use crate::log::LogError;
-use crate::log::record::{Describe, RecordOptions, Recorded, Recorder, SetBack, Watch};
+use crate::log::record::{
+    Describe, RecordOptions, Recorded, Recorder, RecorderQueue, SetBack, Watch, make_file,
+};
 use crate::provider::{Inlet, More, Provider, ProviderError, Received, Wait};
 
 /// Interval at which receiving polls for the end.
@@ -87,7 +89,7 @@ pub struct BusRecording {
 }
 
 impl BusRecording {
-    /// Creates the first file, and begins to receive.
+    /// Begins to receive, and creates the first file. Where the bus refuses, no file is created, renamed or deleted.
     ///
     /// # Errors
     /// [`BusRecordingError`] if the bus cannot be listened to or the log cannot be created.
@@ -98,12 +100,11 @@ impl BusRecording {
     ) -> Result<Self, BusRecordingError> {
         let channels = options.channels.to_subscribe()?;
         let mut inlet = provider.inlet()?;
-        // It takes the memory of its queue first: what arrives meanwhile would be in the log beyond the duration.
-        let recorder = Recorder::start(&options.path, &options.record, describe)?;
-        if let Err(error) = inlet.want(&channels) {
-            discard(recorder, options.record.append);
-            return Err(error.into());
-        }
+        // Its memory first, which takes long: what arrives meanwhile would be in the log beyond the duration.
+        let queue = RecorderQueue::new(&options.record);
+        inlet.want(&channels)?;
+        let make = Box::new(make_file);
+        let recorder = queue.start(make, &options.path, &options.record, describe)?;
         Ok(Self {
             inlet,
             events: ReportedEvents::of(&recorder),
@@ -148,15 +149,6 @@ impl BusRecording {
                 std::thread::sleep(POLL_INTERVAL);
                 true
             }
-        }
-    }
-}
-
-/// Removes the files of a recording that did not begin: they would block the next try.
-fn discard(recorder: Recorder, is_appended: bool) {
-    for file in recorder.finish().files {
-        if !is_appended {
-            let _ = std::fs::remove_file(file);
         }
     }
 }
@@ -207,6 +199,7 @@ impl ReportedEvents {
 mod tests {
     use super::*;
     use crate::channel::{Channel, Pattern};
+    use crate::log::record::Naming;
     use crate::log::{self, Entry, LoggedChannel};
     use crate::provider::memq::Memq;
     use crate::provider::{Guarantees, Outlet, ReceiveError, Take, Wake};
@@ -248,12 +241,9 @@ mod tests {
         (names, notices)
     }
 
-    /// A bus that refuses to be listened to, and notes whether the log was there when it was asked.
-    #[derive(Debug, Clone)]
-    struct Refusing {
-        log: PathBuf,
-        was_there: Arc<AtomicBool>,
-    }
+    /// A bus that refuses to be listened to.
+    #[derive(Debug)]
+    struct Refusing;
 
     impl Provider for Refusing {
         fn guarantees(&self) -> Guarantees {
@@ -263,13 +253,12 @@ mod tests {
             Memq::default().outlet()
         }
         fn inlet(&self) -> Result<Box<dyn Inlet>, ProviderError> {
-            Ok(Box::new(self.clone()))
+            Ok(Box::new(Self))
         }
     }
 
     impl Inlet for Refusing {
         fn want(&mut self, _: &[Pattern]) -> Result<(), ProviderError> {
-            self.was_there.store(self.log.exists(), Ordering::Relaxed);
             Err(ProviderError {
                 url: "memq://".into(),
                 reason: "refused".into(),
@@ -285,20 +274,33 @@ mod tests {
     }
 
     #[test]
-    fn the_log_is_made_before_anything_is_received_and_removed_if_nothing_can_be() {
+    fn a_bus_that_refuses_leaves_all_files_as_they_were() {
         let folder = tempfile::tempdir().unwrap();
-        let bus = Refusing {
-            log: folder.path().join("log.mcap"),
-            was_there: Arc::default(),
+        let path = |name: &str| folder.path().join(name);
+        let refused = |name: &str, naming| {
+            let options = BusRecordingOptions {
+                path: path(name),
+                record: RecordOptions {
+                    naming,
+                    overwrite: true,
+                    ..RecordOptions::default()
+                },
+                ..BusRecordingOptions::default()
+            };
+            let describe = Box::new(|channel: &Channel, _| LoggedChannel::lcm(channel.as_str()));
+            let refused = BusRecording::start(&Refusing, options, describe).err();
+            assert!(matches!(refused, Some(BusRecordingError::Provider(_))));
         };
-        let options = BusRecordingOptions {
-            path: bus.log.clone(),
-            ..BusRecordingOptions::default()
-        };
-        let describe = Box::new(|channel: &Channel, _| LoggedChannel::lcm(channel.as_str()));
-        let refused = BusRecording::start(&bus, options, describe).err();
-        assert!(matches!(refused, Some(BusRecordingError::Provider(_))));
-        assert!(bus.was_there.load(Ordering::Relaxed) && !bus.log.exists());
+        refused("new.mcap", Naming::Numbered);
+        assert!(!path("new.mcap").exists());
+        let kept = ["log.mcap", "log-0.mcap", "log-1.mcap"];
+        for name in kept {
+            std::fs::write(path(name), name).unwrap();
+        }
+        refused("log.mcap", Naming::Numbered);
+        refused("log.mcap", Naming::Rotating(2));
+        let contents = kept.map(|name| std::fs::read_to_string(path(name)).unwrap());
+        assert_eq!(contents, kept);
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub fn next_free(path: &Path) -> PathBuf {
 pub type MakeFile = Box<dyn FnMut(&Path, bool) -> io::Result<Box<dyn LogFile>> + Send>;
 
 /// Makes a file of the file system.
-pub(super) fn make_file(path: &Path, overwrite: bool) -> io::Result<Box<dyn LogFile>> {
+pub(crate) fn make_file(path: &Path, overwrite: bool) -> io::Result<Box<dyn LogFile>> {
     let mut open = File::options();
     // An MCAP file's index is read back from it at its end.
     open.read(true).write(true);

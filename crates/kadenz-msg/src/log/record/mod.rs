@@ -25,9 +25,11 @@ use counts::AtomicChannelCounts;
 pub use counts::{ChannelCounts, FurtherCounts};
 pub use facts::host_facts;
 use files::Files;
+pub(crate) use files::make_file;
 pub use files::{MakeFile, Naming, Split, next_free};
 use log_clock::{LogClock, Reading};
-use ring::{MessageHeader, Producer};
+use ring::{Consumer, MessageHeader, Producer};
+use writing::Writing;
 
 use super::compression::Compression;
 use super::{Format, LogError, LoggedChannel};
@@ -220,6 +222,56 @@ impl Watch {
     }
 }
 
+/// The memory of a recorder that has made no file yet.
+pub(crate) struct RecorderQueue {
+    producer: Producer,
+    consumer: Consumer,
+    shared: Arc<RecorderContext>,
+}
+
+impl RecorderQueue {
+    /// Takes all memory of the queue.
+    pub(crate) fn new(options: &RecordOptions) -> Self {
+        let (producer, consumer) = ring::ring(options.queue_bytes);
+        let shared = Arc::new(RecorderContext {
+            counts: AtomicChannelCounts::new(options.most_channels),
+            stop: AtomicBool::new(false),
+            bytes: AtomicU64::new(0),
+            given_up: AtomicU64::new(0),
+            set_back: AtomicU64::new(0),
+            set_back_ns: AtomicU64::new(0),
+            files: Mutex::default(),
+            deleted_files: AtomicU64::new(0),
+            trouble: Mutex::default(),
+        });
+        Self {
+            producer,
+            consumer,
+            shared,
+        }
+    }
+
+    /// As [`Recorder::start_on`], with the options of the queue.
+    pub(crate) fn start(
+        self,
+        make: MakeFile,
+        path: &Path,
+        options: &RecordOptions,
+        describe: Describe,
+    ) -> Result<Recorder, LogError> {
+        let (files, shared) = (Files::new(path, make), Arc::clone(&self.shared));
+        let writing = Writing::begin(options, self.consumer, shared, describe, files)?;
+        let thread = std::thread::Builder::new().name("log".to_owned());
+        let writing = thread.spawn(move || writing.run())?;
+        Ok(Recorder {
+            producer: self.producer,
+            shared: self.shared,
+            writing: Some(writing),
+            clock: LogClock::default(),
+        })
+    }
+}
+
 impl Recorder {
     /// Makes the first file and starts the thread that writes. Takes all memory of the queue.
     ///
@@ -230,7 +282,7 @@ impl Recorder {
         options: &RecordOptions,
         describe: Describe,
     ) -> Result<Self, LogError> {
-        Self::start_on(Box::new(files::make_file), path, options, describe)
+        Self::start_on(Box::new(make_file), path, options, describe)
     }
 
     /// As [`Recorder::start`], into files that `make` makes: in memory, or faulty ones for a test
@@ -244,29 +296,7 @@ impl Recorder {
         options: &RecordOptions,
         describe: Describe,
     ) -> Result<Self, LogError> {
-        let (producer, consumer) = ring::ring(options.queue_bytes);
-        let shared = Arc::new(RecorderContext {
-            counts: AtomicChannelCounts::new(options.most_channels),
-            stop: AtomicBool::new(false),
-            bytes: AtomicU64::new(0),
-            given_up: AtomicU64::new(0),
-            set_back: AtomicU64::new(0),
-            set_back_ns: AtomicU64::new(0),
-            files: Mutex::default(),
-            deleted_files: AtomicU64::new(0),
-            trouble: Mutex::default(),
-        });
-        let first = Files::new(path, make);
-        let writing =
-            writing::Writing::begin(options, consumer, Arc::clone(&shared), describe, first)?;
-        let thread = std::thread::Builder::new().name("log".to_owned());
-        let writing = thread.spawn(move || writing.run())?;
-        Ok(Self {
-            producer,
-            shared,
-            writing: Some(writing),
-            clock: LogClock::default(),
-        })
+        RecorderQueue::new(options).start(make, path, options, describe)
     }
 
     /// Records a message that was received at a time. Its number is its sender's, or else the count of the
