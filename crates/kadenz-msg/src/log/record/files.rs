@@ -121,13 +121,15 @@ fn mcap_writer(file: Box<dyn LogFile>, options: &RecordOptions) -> Result<McapWr
     Ok(writer)
 }
 
-/// Renames each file to the next number; the last one is deleted.
+/// Renames each file to the next number; the last one is deleted. Does nothing while number 0 is free, so that repeated
+/// tries to make that file delete no more than one.
 fn rotate(path: &Path, keep: u32) -> Result<(), LogError> {
     let newest = numbered(path, "-0");
-    if newest.exists() {
-        let file = File::options().append(true).open(&newest);
-        file.and_then(file::alone).map_err(LogError::at(&newest))?;
+    if !newest.exists() {
+        return Ok(());
     }
+    let file = File::options().append(true).open(&newest);
+    file.and_then(file::alone).map_err(LogError::at(&newest))?;
     for number in (0..keep).rev() {
         let old = numbered(path, &format!("-{number}"));
         if !old.exists() {
@@ -224,6 +226,27 @@ mod tests {
         let held = |n: &str| fs::read_to_string(numbered(&path, n)).unwrap();
         assert_eq!((held("-0"), held("-1")), ("3".to_owned(), "2".to_owned()));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_new_file_that_cannot_be_made_costs_one_old_file_however_often_it_is_tried() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log.mcap");
+        for number in ["-0", "-1", "-2"] {
+            fs::write(numbered(&path, number), number).unwrap();
+        }
+        let options = RecordOptions {
+            naming: Naming::Rotating(3),
+            ..RecordOptions::default()
+        };
+        let refuse = |_: &Path, _| Err(io::Error::from(io::ErrorKind::StorageFull));
+        let mut files = Files::new(&path, Box::new(refuse));
+        for _ in 0..5 {
+            assert!(files.next(&options).is_err());
+        }
+        let held = |n: &str| fs::read_to_string(numbered(&path, n)).ok();
+        let all = ["-0", "-1", "-2"].map(held);
+        assert_eq!(all, [None, Some("-0".to_owned()), Some("-1".to_owned())]);
     }
 }
 
