@@ -208,6 +208,14 @@ impl Pattern {
         &self.text
     }
 
+    /// Returns the expression of the channel whose name is the text, where the pattern's own expression does not match
+    /// it: for filters of other programs, which know expressions alone.
+    pub(crate) fn own_name(&self) -> Option<String> {
+        let expression = self.expression.as_ref()?;
+        let is_apart = !expression.is_match(&self.text) && Channel::new(&self.text).is_ok();
+        is_apart.then(|| regex::escape(&self.text))
+    }
+
     /// Returns the one channel that it can match, if it is a plain name.
     #[must_use]
     pub fn exactly(&self) -> Option<&str> {
@@ -305,6 +313,8 @@ mod tests {
         assert_eq!(plain.exactly(), Some("robot/arm-1"));
         let odd = Pattern::new("P+OSE.1").unwrap();
         assert!(odd.matches("P+OSE.1") && odd.matches("PPOSE-1") && !odd.matches("P+OSE-1"));
+        assert_eq!(odd.own_name().as_deref(), Some(r"P\+OSE\.1"));
+        assert_eq!((any.own_name(), plain.own_name()), (None, None));
     }
 
     #[test]

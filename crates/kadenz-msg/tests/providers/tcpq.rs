@@ -10,7 +10,7 @@ use kadenz_msg::provider::tcpq::{ServerOptions, Tcpq, TcpqServer};
 use kadenz_msg::provider::{Provider, PublishError};
 use kadenz_rt::clock;
 
-use crate::ends::{channel, collect, inlet, join_all, joined_pair, look};
+use crate::ends::{channel, collect, inlet, join_all, joined_pair, look, wants};
 use crate::promises::{Open, promises};
 
 fn server(port: u16) -> TcpqServer {
@@ -78,6 +78,23 @@ fn a_client_that_does_not_read_loses_and_delays_no_other() {
     assert!(counters.dropped > 0, "{counters:?}");
     let received = collect(&mut *slow, 1);
     assert_eq!(received[0].payload.len(), payload.len());
+}
+
+#[test]
+fn a_channel_whose_name_is_an_expression_is_received_by_its_name_and_by_the_expression() {
+    let server = server(0);
+    let bus = client(&server);
+    let (mut outlet, mut inlet) = joined_pair(&bus, &["P+OSE.1"]);
+    for name in ["P+OSE-1", "PPOSE-1", "P+OSE.1"] {
+        outlet.publish(&channel(name), name.as_bytes()).unwrap();
+    }
+    let names = collect(&mut *inlet, 2).into_iter().map(|it| it.channel);
+    assert!(names.eq(["PPOSE-1", "P+OSE.1"]));
+    inlet.want(&wants(&["OTHER"])).unwrap();
+    join_all(&mut *outlet, &mut [&mut *inlet], &["OTHER"]);
+    outlet.publish(&channel("P+OSE.1"), b"unwanted").unwrap();
+    outlet.publish(&channel("OTHER"), b"wanted").unwrap();
+    assert_eq!(collect(&mut *inlet, 1)[0].payload, b"wanted");
 }
 
 #[test]

@@ -278,24 +278,25 @@ impl TcpqSubscriber {
 
 impl PeerProtocol for TcpqSubscriber {
     fn want(&mut self, wanted: &[Pattern], buffer: &mut Vec<u8>) {
-        let is_wanted = |subscribed: &String| wanted.iter().any(|it| it.as_str() == subscribed);
+        // The server filters by expressions alone.
+        let both = |it: &Pattern| [Some(it.as_str().to_owned()), it.own_name()];
+        let wanted: Vec<String> = wanted.iter().flat_map(both).flatten().collect();
         // New patterns first, so that the channels of both old and new patterns have no gap. A pattern that
         // the wire cannot carry has no effect.
-        for pattern in wanted {
-            let text = pattern.as_str();
-            let is_new = !self.subscribed.iter().any(|subscribed| subscribed == text);
+        for text in &wanted {
+            let is_new = !self.subscribed.contains(text);
             if is_new && push_subscription(buffer, text, true).is_ok() {
-                self.subscribed.push(text.to_owned());
+                self.subscribed.push(text.clone());
             }
         }
         for gone in self
             .subscribed
             .iter()
-            .filter(|subscribed| !is_wanted(subscribed))
+            .filter(|subscribed| !wanted.contains(subscribed))
         {
             let _ = push_subscription(buffer, gone, false);
         }
-        self.subscribed.retain(is_wanted);
+        self.subscribed.retain(|it| wanted.contains(it));
     }
 
     fn read<'a>(

@@ -1,7 +1,9 @@
 //! The channels that a client's pattern matches, in a form that is cheap to look up for any client.
 //!
-//! LCM's clients send names, `PREFIX.*`, `.*` and `A|B`: those become lookups in a table. Any other
-//! regular expression is compiled in small bounds, for ASCII classes, as in LCM.
+//! LCM's clients send names, `PREFIX.*`, `.*` and `A|B`, and ours also an escaped name, `A\.B`: those become lookups in
+//! a table. Any other regular expression is compiled in small bounds, for ASCII classes, as in LCM.
+
+use std::borrow::Cow;
 
 use regex::bytes::{Regex, RegexBuilder};
 
@@ -17,30 +19,39 @@ pub(super) const EXPRESSION_COST: usize = 32 << 10;
 const MAX_NESTING: u32 = 16;
 
 /// A part of a pattern that is a lookup.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Name<'a> {
     /// This channel.
-    Exactly(&'a str),
+    Exactly(Cow<'a, str>),
     /// All channels that begin so.
     Prefix(&'a str),
 }
 
 /// Returns the parts of a pattern of names, with `|` between; `None` if it is another expression.
-pub(super) fn names(pattern: &str) -> Option<impl Iterator<Item = Name<'_>>> {
+pub(super) fn names(pattern: &str) -> Option<Vec<Name<'_>>> {
+    if let Some(name) = unescaped(pattern) {
+        return Some(vec![Name::Exactly(name.into())]);
+    }
     let inner = pattern
         .strip_prefix('(')
         .and_then(|it| it.strip_suffix(')'));
-    let parts = inner
-        .unwrap_or(pattern)
-        .split('|')
-        .map(|part| match part.strip_suffix(".*") {
-            Some(prefix) => Name::Prefix(prefix),
-            None => Name::Exactly(part),
-        });
-    let are_names = parts.clone().all(|part| match part {
-        Name::Exactly(text) | Name::Prefix(text) => is_literal(text),
-    });
-    are_names.then_some(parts)
+    let parts = inner.unwrap_or(pattern).split('|');
+    let name = |part| match str::strip_suffix(part, ".*") {
+        Some(prefix) => is_literal(prefix).then_some(Name::Prefix(prefix)),
+        None => is_literal(part).then(|| Name::Exactly(part.into())),
+    };
+    parts.map(name).collect()
+}
+
+/// Returns the name that a pattern is by escapes, `A\.B`.
+fn unescaped(pattern: &str) -> Option<String> {
+    let mut letters = pattern.chars();
+    let next = || match letters.next()? {
+        '\\' => letters.next(),
+        letter => Some(letter),
+    };
+    let name: String = std::iter::from_fn(next).collect();
+    (name != pattern && regex::escape(&name) == pattern).then_some(name)
 }
 
 /// Compiles the patterns that are no names; `None` if the text is no expression, or exceeds those bounds.
@@ -61,14 +72,27 @@ mod tests {
 
     #[test]
     fn what_clients_send_are_names() {
-        let of = |pattern| names(pattern).map(Iterator::collect::<Vec<_>>);
-        assert_eq!(of("ARM"), Some(vec![Name::Exactly("ARM")]));
-        assert_eq!(of(".*"), Some(vec![Name::Prefix("")]));
-        let both = vec![Name::Exactly("robot/arm-1"), Name::Prefix("LEG_")];
-        assert_eq!(of("robot/arm-1|LEG_.*"), Some(both.clone()));
-        assert_eq!(of("(robot/arm-1|LEG_.*)"), Some(both));
-        for other in ["ARM_.", "(A|B)|(C|D)", "A.*B", "[AB]", "A+", "A\\.B", "(A"] {
-            assert_eq!(of(other), None, "{other}");
+        let exactly = |name: &'static str| Name::Exactly(name.into());
+        assert_eq!(names("ARM"), Some(vec![exactly("ARM")]));
+        assert_eq!(names(".*"), Some(vec![Name::Prefix("")]));
+        let both = vec![exactly("robot/arm-1"), Name::Prefix("LEG_")];
+        assert_eq!(names("robot/arm-1|LEG_.*"), Some(both.clone()));
+        assert_eq!(names("(robot/arm-1|LEG_.*)"), Some(both));
+        for name in ["P+OSE.1", "A|B", "(A)", r"A\B", "robot.arm-1"] {
+            assert_eq!(names(&regex::escape(name)), Some(vec![exactly(name)]));
+        }
+        for other in [
+            "ARM_.",
+            "(A|B)|(C|D)",
+            "A.*B",
+            "[AB]",
+            "A+",
+            "(A",
+            r"\d",
+            r"A\.B.",
+            r"A\",
+        ] {
+            assert_eq!(names(other), None, "{other}");
         }
     }
 

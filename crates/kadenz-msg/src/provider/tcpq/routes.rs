@@ -147,14 +147,14 @@ impl ClientRoutes {
         let mut count = 0;
         for part in parts {
             count += 1;
-            let (map, text) = self.map_of(part);
+            let (map, text) = self.map_of(&part);
             if let Some(subscribers) = map.get_mut(text) {
                 subscribers.add(id, forwarding);
                 continue;
             }
             let subscribers = map.entry(text.into()).or_default();
             subscribers.add(id, forwarding);
-            if let Some(prefixes) = self.prefixes_like(part) {
+            if let Some(prefixes) = self.prefixes_like(&part) {
                 *prefixes += 1;
             }
         }
@@ -198,10 +198,10 @@ impl ClientRoutes {
             return;
         };
         for part in parts {
-            let (map, text) = self.map_of(part);
+            let (map, text) = self.map_of(&part);
             if map.get(text).is_some_and(Subscribers::is_empty) {
                 map.remove(text);
-                if let Some(prefixes) = self.prefixes_like(part) {
+                if let Some(prefixes) = self.prefixes_like(&part) {
                     *prefixes -= 1;
                 }
             }
@@ -240,7 +240,7 @@ impl ClientRoutes {
             return;
         };
         for part in parts {
-            let (map, text) = self.map_of(part);
+            let (map, text) = self.map_of(&part);
             if let Some(subscribers) = map.get_mut(text) {
                 what(subscribers);
             }
@@ -248,7 +248,7 @@ impl ClientRoutes {
     }
 
     /// The map in which a name stands.
-    fn map_of<'a>(&mut self, name: Name<'a>) -> (&mut SubscriberMap, &'a str) {
+    fn map_of<'a>(&mut self, name: &'a Name<'_>) -> (&mut SubscriberMap, &'a str) {
         match name {
             Name::Exactly(text) => (&mut self.names, text),
             Name::Prefix(text) => (&mut self.prefixes, text),
@@ -257,7 +257,7 @@ impl ClientRoutes {
 
     /// Returns the number of prefixes with the length of this one; `None` for a name, and for a prefix that is
     /// too long for any channel.
-    fn prefixes_like(&mut self, name: Name<'_>) -> Option<&mut usize> {
+    fn prefixes_like(&mut self, name: &Name<'_>) -> Option<&mut usize> {
         match name {
             Name::Exactly(_) => None,
             Name::Prefix(text) => self.lengths.get_mut(text.len()),
