@@ -34,7 +34,7 @@ use crate::types::{
 #[derive(Default)]
 pub struct Dictionary {
     types: Arc<Types>,
-    /// The descriptions of a whole log, by the fingerprints of their types.
+    /// The descriptions of a log, by the fingerprints of their types.
     of_log: HashMap<Fingerprint, Arc<Schema>>,
     /// The types that logs contain, if they can be parsed.
     embedded: HashMap<ByAddress<Schema>, Option<Arc<Types>>>,
@@ -94,15 +94,11 @@ impl Dictionary {
         }
     }
 
-    /// Returns a dictionary of the descriptions in a log, for its messages whose channel has none.
-    pub(crate) fn of_log<'s>(schemas: impl Iterator<Item = &'s Arc<Schema>>) -> Self {
-        let known = schemas.filter_map(|schema| {
-            let types = types_in(schema)?;
-            Some((types.fingerprint(&schema.name)?, Arc::clone(schema)))
-        });
-        Self {
-            of_log: known.collect(),
-            ..Self::default()
+    /// Adds a description in a log, for its messages whose channel has none.
+    pub(crate) fn add_of_log(&mut self, schema: Arc<Schema>) {
+        let types = types_in(&schema);
+        if let Some(fingerprint) = types.and_then(|it| it.fingerprint(&schema.name)) {
+            self.of_log.entry(fingerprint).or_insert(schema);
         }
     }
 

@@ -59,6 +59,8 @@ const RECORD_HEAD: u64 = 9;
 struct ChannelRegistry {
     schemas: HashMap<u16, Arc<Schema>>,
     channels: HashMap<u16, Arc<LoggedChannel>>,
+    /// The schemas that no [`Dictionary`](crate::log::Dictionary) has taken yet.
+    new_schemas: Vec<Arc<Schema>>,
     budget: DescriptionBudget,
 }
 
@@ -100,7 +102,9 @@ impl ChannelRegistry {
             encoding: fields.text()?,
             data: data.to_vec(),
         };
-        self.schemas.insert(number, Arc::new(schema));
+        let schema = Arc::new(schema);
+        self.new_schemas.push(Arc::clone(&schema));
+        self.schemas.insert(number, schema);
         Some(Ok(()))
     }
 

@@ -21,8 +21,8 @@ pub struct McapReader<S> {
     chunks: McapChunkReader<S>,
     pub(super) merge: ChunkMerge,
     map: McapIndex,
-    /// The descriptions in the index, for messages before the one whose description came late.
-    described: Option<Dictionary>,
+    /// The descriptions that were read so far, those of an index at once: for messages whose own came late.
+    described: Dictionary,
 }
 
 /// A file within a log.
@@ -71,12 +71,11 @@ impl<S: Source> McapReader<S> {
             names,
             raw,
         };
-        let described = None;
         Ok(Self {
             chunks,
             merge,
             map,
-            described,
+            described: Dictionary::default(),
         })
     }
 
@@ -275,12 +274,11 @@ impl<S: Source> LogReader for McapReader<S> {
     fn read(&mut self, entry: &mut Entry) -> Result<bool, LogError> {
         let is_read = self.merge.read(&mut self.chunks, entry)?;
         if is_read && entry.channel.schema.is_none() {
-            let schemas = self.chunks.names.schemas.values();
-            let described = self
-                .described
-                .get_or_insert_with(|| Dictionary::of_log(schemas));
-            if described.is_of_log(entry) {
-                described.complete(entry);
+            for schema in self.chunks.names.new_schemas.drain(..) {
+                self.described.add_of_log(schema);
+            }
+            if self.described.is_of_log(entry) {
+                self.described.complete(entry);
             }
         }
         Ok(is_read)

@@ -104,6 +104,34 @@ fn a_description_that_came_late_is_that_of_the_messages_before_too() {
 }
 
 #[test]
+fn without_an_index_each_new_description_is_that_of_the_messages_behind_it() {
+    let text = "package robot; struct arm_t { float x; }";
+    let arm = Arc::new(LoggedChannel::lcm_of_type("ARM", "robot.arm_t", text));
+    let bare = |name: &str| Arc::new(LoggedChannel::lcm(name));
+    let channels = [channel("POSE"), bare("POSE"), arm.clone(), bare("ARM")];
+    let types = ["pose_t { double x; }", "arm_t { float x; }"].map(|it| {
+        let types = crate::types::Types::from_text(&format!("package robot; struct {it}"));
+        let name = it.split_once(' ').unwrap().0;
+        types
+            .unwrap()
+            .fingerprint(&format!("robot.{name}"))
+            .unwrap()
+    });
+    let entries = (0..400).map(|n| {
+        let mut entry = entry(&channels[n as usize / 100], n);
+        entry.payload[..8].copy_from_slice(&types[n as usize / 200].0.to_be_bytes());
+        entry
+    });
+    let bytes = written(&entries.collect::<Vec<_>>(), Compression::Lz4);
+    let whole = reader(&bytes);
+    let last = whole.merge.places().last().unwrap();
+    let found = rest(&mut reader(&bytes[..(last.offset + last.length) as usize]));
+    assert_eq!(found.len(), 400);
+    assert!(found[..200].iter().all(|it| it.channel == channels[0]));
+    assert!(found[200..].iter().all(|it| it.channel == arm));
+}
+
+#[test]
 fn a_file_whose_writer_was_killed_is_read_to_its_last_whole_chunk() {
     let bytes = written(&thousand(), Compression::Lz4);
     let whole = reader(&bytes);
