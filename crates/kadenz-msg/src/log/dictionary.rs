@@ -245,12 +245,13 @@ impl Dictionary {
     }
 }
 
-/// The types in a description, if it can be parsed.
+/// The types in a description, if it is one of LCM and can be parsed.
 fn types_in(schema: &Schema) -> Option<Types> {
+    if schema.encoding != LCM_ENCODING {
+        return None;
+    }
     let text = String::from_utf8_lossy(&schema.data);
-    Types::from_text(&text)
-        .ok()
-        .filter(|_| schema.encoding == LCM_ENCODING)
+    Types::from_text(&text).ok()
 }
 
 /// Returns a type as a JSON schema. Structs are written out at each use, as viewers follow no references; a
