@@ -55,7 +55,7 @@ pub enum CallError {
     #[error(
         "{service} did not answer within {}: is a server of that name on this bus? Whether it did its work is not \
          known",
-        Span(*timeout)
+        rounded(*timeout)
     )]
     Timeout {
         /// The channel of the service.
@@ -317,6 +317,36 @@ impl<Req: Message, Rep: Message + Default> Client<Req, Rep> {
     }
 }
 
+/// A timeout as a user wrote it. What remained of one is a number of nanoseconds: whole milliseconds of it are enough.
+fn rounded(timeout: Duration) -> Span {
+    let is_rest =
+        timeout >= Duration::from_millis(1) && !timeout.subsec_nanos().is_multiple_of(1000);
+    let half = Duration::from_micros(500);
+    Span(match is_rest {
+        true => Duration::from_millis((timeout + half).as_millis() as u64),
+        false => timeout,
+    })
+}
+
 fn left(until: MonotonicTime) -> Duration {
     until.remaining(clock::now())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timeout_is_stated_as_written_and_the_rest_of_one_in_milliseconds() {
+        let ns = |ns| rounded(Duration::from_nanos(ns)).to_string();
+        assert_eq!(
+            (ns(1_500_000), ns(2_000_000_000)),
+            ("1500us".into(), "2s".into())
+        );
+        assert_eq!(
+            (ns(499_999_123), ns(1_000_001)),
+            ("500ms".into(), "1ms".into())
+        );
+        assert_eq!(ns(999_999), "999999ns");
+    }
 }
