@@ -1,7 +1,7 @@
 //! Files that users name: regular ones alone, read up to a maximum length.
 //!
 //! A path that a user names may be a pipe that no process writes to, on which open(2) waits forever, or a device
-//! without an end. Every function here refuses both without opening them. All of it allocates and calls the system.
+//! without an end. Every function here refuses both, and never waits. All of it allocates and calls the system.
 //!
 //! ```
 //! use kadenz_rt::regular_file;
@@ -15,7 +15,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{Error, ErrorKind, Read as _, Result};
 use std::path::Path;
 
@@ -24,11 +24,23 @@ use std::path::Path;
 /// # Errors
 /// If it cannot be opened, or is no regular file ([`ErrorKind::InvalidInput`]).
 pub fn open(path: &Path) -> Result<File> {
-    // Before the file is opened: opening a pipe waits for its other end.
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(Error::new(ErrorKind::InvalidInput, "it is not a file"));
+    // Before the file is opened, since opening a device may act on it, and after, since the path may have another file
+    // by then: opening that must not wait for the other end of a pipe.
+    ensure_regular(&std::fs::metadata(path)?)?;
+    let mut options = File::options();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+    let file = options.read(true).open(path)?;
+    ensure_regular(&file.metadata()?)?;
+    Ok(file)
+}
+
+fn ensure_regular(about: &Metadata) -> Result<()> {
+    let words = "it is not a regular file (a folder, a pipe or a device)";
+    match about.is_file() {
+        true => Ok(()),
+        false => Err(Error::new(ErrorKind::InvalidInput, words)),
     }
-    File::open(path)
 }
 
 /// Reads a file of at most `longest` bytes.
@@ -37,9 +49,10 @@ pub fn open(path: &Path) -> Result<File> {
 /// As [`open`], and if it is longer ([`ErrorKind::FileTooLarge`]).
 pub fn bytes(path: &Path, longest: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let read = open(path)?.take(longest + 1).read_to_end(&mut bytes)?;
+    let most = longest.saturating_add(1);
+    let read = open(path)?.take(most).read_to_end(&mut bytes)?;
     if read as u64 > longest {
-        let words = format!("it is longer than {} MiB", longest >> 20);
+        let words = format!("it is longer than {longest} bytes");
         return Err(Error::new(ErrorKind::FileTooLarge, words));
     }
     Ok(bytes)
@@ -53,7 +66,7 @@ pub fn text(path: &Path, longest: u64) -> Result<String> {
     String::from_utf8(bytes(path, longest)?).map_err(|error| {
         let whole = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = whole.iter().filter(|it| **it == b'\n').count() + 1;
-        let words = format!("its letters in line {line} are not UTF-8");
+        let words = format!("line {line} is not UTF-8");
         Error::new(ErrorKind::InvalidData, words)
     })
 }
@@ -63,6 +76,10 @@ pub fn text(path: &Path, longest: u64) -> Result<String> {
 pub fn remedy(error: &Error) -> &'static str {
     match error.kind() {
         ErrorKind::InvalidData => "save it as UTF-8",
+        ErrorKind::InvalidInput => "name a file with this content",
+        ErrorKind::FileTooLarge => "check that it is the file that you mean",
+        ErrorKind::NotFound => "check the path",
+        ErrorKind::PermissionDenied => "check that you may read it",
         _ => "check the path, and that you may read it",
     }
 }
@@ -77,20 +94,24 @@ mod tests {
         let path = folder.path().join("a.toml");
         std::fs::write(&path, "12345").unwrap();
         assert_eq!(text(&path, 5).unwrap(), "12345");
-        assert!(text(&path, 4).unwrap_err().to_string().contains("longer"));
+        assert_eq!(text(&path, u64::MAX).unwrap(), "12345");
+        let error = text(&path, 4).unwrap_err();
+        assert_eq!(error.to_string(), "it is longer than 4 bytes");
+        assert!(remedy(&error).contains("you mean"));
         assert!(text(folder.path(), 5).is_err());
-        assert!(text(&folder.path().join("b.toml"), 5).is_err());
+        let error = text(&folder.path().join("b.toml"), 5).unwrap_err();
+        assert_eq!(remedy(&error), "check the path");
         std::fs::write(&path, b"a\nf\xFCr").unwrap();
         assert_eq!(bytes(&path, 5).unwrap(), b"a\nf\xFCr");
         let error = text(&path, 5).unwrap_err();
-        assert!(error.to_string().contains("line 2"), "{error}");
+        assert_eq!(error.to_string(), "line 2 is not UTF-8");
         assert_eq!(remedy(&error), "save it as UTF-8");
         #[cfg(unix)]
         assert!(
             text(Path::new("/dev/zero"), 5)
                 .unwrap_err()
                 .to_string()
-                .contains("not a file")
+                .contains("not a regular file")
         );
     }
 }

@@ -219,7 +219,7 @@ fn a_device_without_an_end_is_no_log_and_no_file_of_types() {
     let log = log::open(endless).err().unwrap().to_string();
     let types = crate::types::Types::from_files([endless]).unwrap_err();
     for error in [log, types.to_string()] {
-        assert!(error.contains("it is not a file"), "{error}");
+        assert!(error.contains("it is not a regular file"), "{error}");
     }
 }
 
