@@ -366,6 +366,9 @@ fn describe(status: Option<&status::Status>) -> String {
     };
     match (status.state, &status.trouble) {
         (State::Ended, _) => "the source has ended".to_owned(),
+        (State::Running, Some(trouble)) => {
+            format!("the camera runs, and sends no frames; its last error: {trouble}")
+        }
         (_, Some(trouble)) => trouble.clone(),
         (State::Running, None) => "the camera runs, and sends no frames".to_owned(),
         (_, None) => "the camera was not reached yet".to_owned(),

@@ -315,8 +315,9 @@ impl Receiver {
             let error = match end {
                 SourceEnd::Stopped => return,
                 SourceEnd::Ended if self.number == 0 => SourceError {
-                    cause: format!("{} holds no picture", self.options.url),
-                    remedy: "name a film, or a folder of .jpg files".to_owned(),
+                    cause: format!("{} ended before its first picture", self.options.url),
+                    remedy: "check that it is a video file or a folder of .jpg files, or that the camera sends"
+                        .to_owned(),
                     is_transient: false,
                 },
                 SourceEnd::Ended => {
