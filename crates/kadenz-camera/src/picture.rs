@@ -316,7 +316,8 @@ impl<'a> Picture<'a> {
     /// A picture of luma, blue and red difference in planes of their own, each with the bytes from row to row.
     ///
     /// # Errors
-    /// [`PictureError::Plane`] where a plane has fewer bytes than its size needs, or a row is longer than from row to row.
+    /// [`PictureError::Plane`] where a plane has fewer bytes than its size needs, or a row is longer than from row to
+    /// row.
     pub(crate) fn planar(
         size: Size,
         planes: [(&'a [u8], usize); 3],

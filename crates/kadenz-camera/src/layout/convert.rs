@@ -56,8 +56,8 @@ impl Converter {
     /// is written then.
     ///
     /// # Real-time safety
-    /// It allocates when the size of pictures differs from that of the picture before; else neither allocates, waits nor
-    /// calls the system. Its time grows with the pixels, not with their values.
+    /// It allocates when the size of pictures differs from that of the picture before; else neither allocates, waits
+    /// nor calls the system. Its time grows with the pixels, not with their values.
     pub fn convert(&mut self, picture: &Picture<'_>, into: &mut [u8]) -> Result<Size, LayoutError> {
         let size = self.layout.output_size(picture.size())?;
         let (needed, given) = (self.layout.bytes(picture.size())?, into.len());

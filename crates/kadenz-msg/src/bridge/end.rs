@@ -13,7 +13,7 @@ use crate::provider::{Discovery, Outlet};
 use crate::watch::EchoFilter;
 
 /// Channel on which a bridge finds its own messages.
-pub const CHANNEL: &str = "KADENZ_BRIDGE";
+pub const PROBE_CHANNEL: &str = "KADENZ_BRIDGE";
 /// How long a bridge waits for its own message.
 const GREETING_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long peers have to find each other before that.
@@ -63,7 +63,7 @@ impl BridgeEnd {
     }
 
     fn listen(&self) -> Result<Aggregator, BridgeError> {
-        let mut aggregator = self.bus.aggregator(CHANNEL);
+        let mut aggregator = self.bus.aggregator(PROBE_CHANNEL);
         if let Ok(aggregator) = &mut aggregator {
             // The first read opens an inlet that opens late, so that it receives the message.
             let _ = aggregator.next_message(Duration::ZERO);
@@ -75,7 +75,7 @@ impl BridgeEnd {
     }
 
     fn publish(&mut self, greeting: &[u8]) -> Result<(), BridgeError> {
-        let (Some(outlet), Ok(channel)) = (&mut self.outlet, Channel::new(CHANNEL)) else {
+        let (Some(outlet), Ok(channel)) = (&mut self.outlet, Channel::new(PROBE_CHANNEL)) else {
             return Ok(());
         };
         let published = outlet.publish(&channel, greeting);
@@ -112,7 +112,7 @@ fn own_greeting() -> String {
 
 /// Whether a message is a greeting of this process.
 pub(super) fn is_own_greeting(raw: &Raw<'_>) -> bool {
-    raw.channel.as_str() == CHANNEL && raw.payload.starts_with(own_greeting().as_bytes())
+    raw.channel.as_str() == PROBE_CHANNEL && raw.payload.starts_with(own_greeting().as_bytes())
 }
 
 fn find(

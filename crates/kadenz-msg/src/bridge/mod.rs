@@ -2,7 +2,7 @@
 //!
 //! It never carries its own messages back: it recognises them by its own sender, and on a bus that does not
 //! distinguish senders, by their content. It refuses two buses that are one, or that another bridge joins already; it
-//! detects that by a message on the channel [`CHANNEL`].
+//! detects that by a message on the channel [`PROBE_CHANNEL`].
 //!
 //! ```
 //! use std::time::Duration;
@@ -33,7 +33,7 @@ use crate::bus::{Bus, RecvError, SubscribeError};
 use crate::provider::{ProviderError, PublishError};
 use direction::Direction;
 use end::BridgeEnd;
-pub use end::CHANNEL;
+pub use end::PROBE_CHANNEL;
 
 /// The options of a bridge.
 #[derive(Debug, Clone)]
@@ -155,8 +155,9 @@ pub struct Bridge {
 }
 
 impl Bridge {
-    /// Joins two buses, and begins to receive. Unless one of them is a log, it publishes a message on [`CHANNEL`] to
-    /// each target bus and waits for it: up to 0.9 s, or 1.6 s with `both`. A stop does not shorten that.
+    /// Joins two buses, and begins to receive. Unless one of them is a log, it publishes a message on
+    /// [`PROBE_CHANNEL`] to each target bus and waits for it: up to 0.9 s, or 1.6 s with `both`. A stop does not
+    /// shorten that.
     ///
     /// # Errors
     /// [`BridgeError`] if the target bus takes no messages, a bus cannot be listened to, or both are one bus.

@@ -133,9 +133,9 @@ fn copy_all(
         if !reader.read(&mut entry)? {
             return Ok(true);
         }
-        let fate = judge(&mut entry);
+        let decision = judge(&mut entry);
         check(writer.length() + longest(&entry))?;
-        match fate {
+        match decision {
             Decision::Keep => match writer.write(&entry) {
                 Ok(()) => copied.messages += 1,
                 Err(error @ (LogError::Unfit { .. } | LogError::Undecodable(_))) => {
@@ -292,14 +292,14 @@ mod tests {
         };
         for (channels, skipped) in [(ChannelFilter::default(), 1), (named, 0)] {
             let mut to_json = ToJson::new(Dictionary::default(), &channels);
-            let fate = to_json.convert(&mut entry("KADENZ/TYPES/ASK", 0));
+            let decision = to_json.convert(&mut entry("KADENZ/TYPES/ASK", 0));
             assert_eq!(
-                (fate == Decision::Skip, to_json.skipped),
+                (decision == Decision::Skip, to_json.skipped),
                 (skipped == 1, skipped)
             );
         }
         let mut to_json = ToJson::default();
-        let fate = to_json.convert(&mut entry("ARM", 0));
-        assert!(matches!(fate, Decision::LeaveOut(_)));
+        let decision = to_json.convert(&mut entry("ARM", 0));
+        assert!(matches!(decision, Decision::LeaveOut(_)));
     }
 }

@@ -152,10 +152,10 @@ fn noting_allocates_nothing() {
 
 /// The arrival times of many messages, as (number, time): some never arrive, some twice, some late.
 fn arrivals() -> impl Strategy<Value = Vec<(u32, usize)>> {
-    let fate = (0_u8..100, 0_usize..40, 0_usize..40);
-    proptest::collection::vec(fate, 1..2000).prop_map(|fates| {
+    let message = (0_u8..100, 0_usize..40, 0_usize..40);
+    proptest::collection::vec(message, 1..2000).prop_map(|messages| {
         let mut arrivals = Vec::new();
-        for (at, (dice, delay, second)) in fates.into_iter().enumerate() {
+        for (at, (dice, delay, second)) in messages.into_iter().enumerate() {
             let delay = if dice % 4 == 0 { delay } else { 0 };
             if dice >= 10 {
                 arrivals.push((at as u32, at + delay));

@@ -31,8 +31,8 @@ pub(super) struct McapIndex {
     pub(super) library: String,
 }
 
-/// The first time of a channel's earliest chunk, and the last of its latest, each with the offset of the chunk's message
-/// index of the channel.
+/// The first time of a channel's earliest chunk, and the last of its latest, each with the offset of the chunk's
+/// message index of the channel.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ChannelEnds {
     pub(super) first: (i64, u64),

@@ -1,4 +1,5 @@
-/// Returns facts about this machine, for later readers of the log ([`RecordOptions::facts`](super::RecordOptions::facts)).
+/// Returns facts about this machine, for later readers of the log
+/// ([`RecordOptions::facts`](super::RecordOptions::facts)).
 #[must_use]
 pub fn host_facts() -> Vec<(String, Vec<(String, String)>)> {
     let facts = kadenz_rt::host::facts();
