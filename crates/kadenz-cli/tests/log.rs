@@ -11,7 +11,7 @@ use logs::*;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use kadenz::msg::log::{self, Entry};
+use kadenz::msg::log::{self, Entry, LoggedChannel};
 use serde_json::Value;
 
 #[test]
@@ -312,6 +312,31 @@ fn record_takes_a_bus_into_a_log_and_play_brings_it_back() {
         .filter(|it| it.channel.name != "IMU")
         .map(|it| it.payload);
     assert!(payloads(&played).eq(expected));
+}
+
+#[test]
+fn the_lateness_of_played_messages_is_that_of_accepted_ones() {
+    let folder = folder();
+    let log = folder.path().join("names.mcap");
+    let mut writer = log::create(&log, log::Format::Mcap).unwrap();
+    for name in ["ARM", &"x".repeat(64)] {
+        let entry = Entry {
+            channel: LoggedChannel::lcm(name).into(),
+            payload: b"12345678".to_vec(),
+            ..Entry::default()
+        };
+        writer.write(&entry).unwrap();
+    }
+    writer.finish().unwrap();
+    let played = folder.path().join("played.lcmlog");
+    let said = run(&["log", "play", text(&log), &url(&played, "mode=w"), "--json"]);
+    assert_eq!(said.code, 2, "{}", said.err);
+    let json = said.json();
+    assert_eq!(
+        (&json["messages"], &json["refused"]),
+        (&1.into(), &1.into())
+    );
+    assert_eq!(json["lateness_ns"]["count"], 1);
 }
 
 #[test]

@@ -21,7 +21,9 @@
 //! let mut publisher = LogPublisher::new(robot.outlet()?, announcer, |error| eprintln!("{error}"));
 //! let mut player = Player::new(log::open(&path)?, PlayOptions::default())?;
 //! let mut time = VirtualTime::default();
-//! play(&mut player, &mut time, &mut || false, &mut |played| publisher.publish(played.entry))?;
+//! play(&mut player, &mut time, &mut || false, &mut |played| {
+//!     publisher.publish(played.entry);
+//! })?;
 //! assert_eq!(publisher.finish(&AtomicBool::new(false)).messages, 3);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -77,14 +79,15 @@ impl<'n> LogPublisher<'n> {
     }
 
     /// Publishes a message. Before the first one of a type, announces the type, so that a program that asks for it at
-    /// once gets an answer. What the bus refuses is counted.
-    pub fn publish(&mut self, entry: &Entry) {
+    /// once gets an answer. Returns whether the bus accepted the message; what it refuses is counted.
+    pub fn publish(&mut self, entry: &Entry) -> bool {
         self.announce_type(&entry.channel);
         let channel = Channel::new(&entry.channel.name).map_err(|error| error.to_string());
         let result = channel.and_then(|channel| {
             let published = self.outlet.publish(&channel, &entry.payload);
             published.map_err(|error| error.to_string())
         });
+        let is_accepted = result.is_ok();
         match result {
             Ok(()) => {
                 self.published.messages += 1;
@@ -97,6 +100,7 @@ impl<'n> LogPublisher<'n> {
                 self.published.reason.get_or_insert(reason);
             }
         }
+        is_accepted
     }
 
     /// Returns the counts until now.

@@ -105,7 +105,7 @@ pub(super) struct PlayedLog {
     lateness_ns: PlayedLateness,
 }
 
-/// Lateness of messages, in nanoseconds; null where there are too few messages.
+/// Lateness of the messages that the bus accepted, in nanoseconds; null where there are too few messages.
 #[derive(JsonSchema, Serialize)]
 struct PlayedLateness {
     count: u64,
@@ -152,10 +152,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         let is_timed = options.speed > 0.0;
         let mut stopped = || stop.requested();
         play(&mut player, &mut clock, &mut stopped, &mut |played| {
-            if is_timed {
+            if publisher.publish(played.entry) && is_timed {
                 lateness.record(played.lateness_ns);
             }
-            publisher.publish(played.entry);
         })?;
     }
     let published = publisher.finish(&stop.flag());
