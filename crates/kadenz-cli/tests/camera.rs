@@ -307,18 +307,6 @@ fn what_cannot_be_done_is_said_with_its_remedy() {
             "take --layout rgb",
         ),
         (
-            &[
-                "camera",
-                "serve",
-                "test://320x240@30",
-                "--layout",
-                "gray[9999x240+0+0]",
-                "--duration",
-                "1s",
-            ],
-            "9999",
-        ),
-        (
             &["camera", "serve", "test://1x1@30", "--name", "a/b"],
             "letters, digits",
         ),
@@ -472,4 +460,33 @@ fn the_ways_to_hand_a_frame_over_stand_beside_the_published_ones() {
     let series = json["series"].as_array().unwrap();
     let measured = series.iter().find(|it| it["name"] == "end-to-end").unwrap();
     assert!(measured["count"].as_u64().unwrap() > 3, "{json}");
+}
+
+#[test]
+fn a_layout_outside_the_picture_is_exit_code_2_beside_the_whole_answer() {
+    let name = format!("outside-{}", std::process::id());
+    let layout = "gray[9999x240+0+0]";
+    let said = run(&[
+        "camera",
+        "serve",
+        "test://320x240@30",
+        "--name",
+        &name,
+        "--layout",
+        layout,
+        "--publish",
+        "FRAMES",
+        "--bus",
+        "memq://",
+        "--duration",
+        "1s",
+        "--json",
+    ]);
+    assert_eq!(said.code, 2, "{}", said.err);
+    let mut lines = said.err.lines();
+    assert!(lines.any(|it| it.starts_with("the region 9999x240")));
+    assert!(lines.next().is_none(), "{}", said.err);
+    let json = said.json();
+    assert_described("camera", "serve", &json);
+    assert!(json["counts"]["frames"].as_u64().unwrap() > 0, "{json}");
 }

@@ -116,26 +116,35 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let publishing = publishing.transpose()?;
     interrupt::stop_after(options.duration, &stop);
     let status = watch(&server, &stop);
-    if let Some(trouble) = never_opened(&status) {
+    if let Some(trouble) = no_frame_because(&status) {
         anyhow::bail!("{trouble}");
     }
-    if let Some(size) = status.size {
+    let unfit = status.size.and_then(|size| {
         let mut layouts = options.layout.iter();
-        layouts.try_for_each(|layout| layout.output_size(size).map(drop))?;
-    }
-    let notices = publishing.map(Publishing::end).transpose()?;
+        layouts.find_map(|layout| layout.output_size(size).err())
+    });
+    let (notices, unpublished) = match publishing.map(Publishing::end).transpose() {
+        Ok(notices) => (notices, None),
+        Err(error) => (None, Some(error)),
+    };
     if let Some(trouble) = notices.as_ref().and_then(|it| it.trouble.as_ref()) {
         output::complain(trouble);
     }
-    output::summary(&CameraServeReport {
+    let outcome = output::summary(&CameraServeReport {
         version: Version,
         status,
         notices,
-    })
+    })?;
+    // Publishing in such a layout fails for the same reason.
+    let failed = unfit.map(anyhow::Error::from).or(unpublished);
+    if let Some(error) = &failed {
+        output::complain(&format!("{error:#}"));
+    }
+    Ok(outcome.or_incomplete(failed.is_some()))
 }
 
 /// Why the camera never gave a frame; `None` where it did, or where no attempt has failed.
-fn never_opened(status: &Status) -> Option<&str> {
+fn no_frame_because(status: &Status) -> Option<&str> {
     let is_unopened = status.description.is_empty() && status.counts.frames == 0;
     let trouble = status.trouble.as_deref();
     match status.state {
