@@ -1,7 +1,7 @@
 //! Options of the socket and the clock on both sides, and the token that they share.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -102,14 +102,13 @@ impl TokenOption {
             return Ok(None);
         };
         let cannot = || format!("cannot read the token in {}", file.display());
-        // The first line suffices; the file may be a device.
-        let mut text = Vec::new();
+        // The file may be a device, or a pipe of the shell: `--token-file <(pass show robot)`. Its first line suffices.
         let opened = File::open(file).with_context(cannot)?;
-        opened
-            .take(MAX_TOKEN_FILE)
-            .read_to_end(&mut text)
+        let mut line = Vec::new();
+        BufReader::new(opened.take(MAX_TOKEN_FILE))
+            .read_until(b'\n', &mut line)
             .with_context(cannot)?;
-        let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let line = line.strip_suffix(b"\n").unwrap_or(&line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let token = Token::new(line);
         let token = token.with_context(|| {
@@ -139,5 +138,27 @@ pub(super) fn wall_clock() -> String {
         Synchronisation::Unknown => {
             "this system does not report the accuracy of its own".to_owned()
         }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::io::{Write as _, pipe};
+    use std::os::fd::AsRawFd as _;
+
+    use super::*;
+
+    #[test]
+    fn a_token_comes_from_a_pipe_also_before_its_end() {
+        let (reader, mut writer) = pipe().unwrap();
+        writer.write_all(b"arm of robot 3\r\n").unwrap();
+        // Longer than a token may be.
+        writer.write_all(&[b'x'; 100]).unwrap();
+        let path = format!("/proc/self/fd/{}", reader.as_raw_fd());
+        let option = TokenOption {
+            token_file: Some(path.into()),
+        };
+        assert!(option.token().unwrap().is_some());
+        drop(writer);
     }
 }
