@@ -4,8 +4,6 @@ mod check;
 mod runs;
 mod texts;
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -17,6 +15,7 @@ use kadenz::report::document::{Answer, Document, Version};
 #[cfg(all(test, target_os = "linux"))]
 use kadenz::report::schema::SchemaFile;
 use kadenz::report::text::shell_path;
+use kadenz::rt::regular_file;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -126,15 +125,10 @@ pub(crate) fn schemas() -> [SchemaFile; 1] {
 }
 
 fn read(path: &Path) -> anyhow::Result<String> {
-    let cannot = || format!("cannot read the plan {}", path.display());
-    let file = File::open(path)
-        .map_err(|error| anyhow::anyhow!("{}: {error}; check the path", cannot()))?;
-    let mut text = String::new();
-    // One byte more, so that the plan's parser reports the excess length.
-    file.take(limits::FILE as u64 + 1)
-        .read_to_string(&mut text)
-        .with_context(cannot)?;
-    Ok(text)
+    regular_file::text(path, limits::FILE as u64).map_err(|error| {
+        let remedy = regular_file::remedy(&error);
+        anyhow::anyhow!("cannot read the plan {}: {error}; {remedy}", path.display())
+    })
 }
 
 /// Runs that a campaign would make.

@@ -1,6 +1,6 @@
 //! `kadenz ethercat sii write`, and its objections to an image for a device's memory.
 
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -9,6 +9,7 @@ use kadenz::ethercat::main_device::device::SubDevice;
 use kadenz::ethercat::main_device::sii::{Difference, Sii};
 use kadenz::ethercat::wire::sii::{Fixed, Image, problems, word};
 use kadenz::report::document::{Answer, Document, Version};
+use kadenz::rt::regular_file;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -115,29 +116,30 @@ pub(super) fn run(options: &SiiWriteOptions) -> anyhow::Result<Outcome> {
 
 /// Reads the file.
 fn image(path: &Path) -> anyhow::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let read = match path.as_os_str() == "-" {
-        true => std::io::stdin()
-            .lock()
-            .take(MAX + 1)
-            .read_to_end(&mut bytes),
-        false => std::fs::File::open(path).and_then(|it| it.take(MAX + 1).read_to_end(&mut bytes)),
+    let file = path.display();
+    let bytes = match path.as_os_str() == "-" {
+        true => {
+            let mut bytes = Vec::new();
+            let input = std::io::stdin().lock();
+            input.take(MAX + 1).read_to_end(&mut bytes).map(|_| bytes)
+        }
+        false => regular_file::bytes(path, MAX),
     };
-    let length = read.with_context(|| {
-        format!(
-            "cannot read {}; does it exist, and may you read it?",
-            path.display()
-        )
+    let is_too_long = match &bytes {
+        Ok(bytes) => bytes.len() as u64 > MAX,
+        Err(error) => error.kind() == ErrorKind::FileTooLarge,
+    };
+    anyhow::ensure!(
+        !is_too_long,
+        "{file} is longer than any memory of a device, {MAX} bytes; is it another file?"
+    );
+    let bytes = bytes.map_err(|error| {
+        let remedy = regular_file::remedy(&error);
+        anyhow::anyhow!("cannot read {file}: {error}; {remedy}")
     })?;
     anyhow::ensure!(
-        length > 0,
-        "{} is empty; take a file that `kadenz ethercat sii read --out` wrote",
-        path.display()
-    );
-    anyhow::ensure!(
-        length as u64 <= MAX,
-        "{} is longer than any memory of a device, {MAX} bytes; is it another file?",
-        path.display()
+        !bytes.is_empty(),
+        "{file} is empty; take a file that `kadenz ethercat sii read --out` wrote"
     );
     Ok(bytes)
 }
