@@ -71,7 +71,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let stop = interrupt::quietly_stop_on_interrupt()?;
     let buses = [open(from)?, open(to)?];
     let bridge = Bridge::join(&buses[0], &buses[1], &options.bridge(&stop));
-    let mut bridge = bridge.map_err(with_advice)?;
+    let mut bridge = bridge.map_err(unusable)?;
     let sources = if options.both {
         &buses[..]
     } else {
@@ -103,9 +103,9 @@ fn open(url: &str) -> anyhow::Result<Bus> {
     Ok(Bus::over(url, provider))
 }
 
-fn with_advice(error: BridgeError) -> anyhow::Error {
+fn unusable(error: BridgeError) -> anyhow::Error {
     match error {
-        BridgeError::Subscribe { url, source } => bus::with_advice(source, &url),
+        BridgeError::Subscribe { source, .. } => bus::unusable(source),
         error => error.into(),
     }
 }

@@ -69,29 +69,22 @@ pub(in crate::commands) fn note_unannounced(error: &NotAnnouncedError) {
     output::note(&error.to_string());
 }
 
-/// Opens the provider of a URL; the error names the command that explains it.
+/// Opens the provider of a URL.
 pub(in crate::commands) fn open(url: &str) -> anyhow::Result<Arc<dyn Provider>> {
     // The provider may listen, and each peer needs a descriptor. With the old limit it would serve only as many peers
     // as that allows.
     let _ = kadenz::rt::net::listener::raise_open_files();
-    provider::open(url).with_context(|| advice(url))
+    provider::open(url).context(UNUSABLE)
 }
 
-/// Adds that command to the error of a bus that cannot be listened to.
-pub(super) fn with_advice(error: SubscribeError, url: &str) -> anyhow::Error {
+/// The context of an error that a provider explains.
+const UNUSABLE: &str = "the bus cannot be used";
+
+/// The error of a bus that cannot be listened to.
+pub(super) fn unusable(error: SubscribeError) -> anyhow::Error {
     match error {
         SubscribeError::Pattern(error) => error.into(),
-        error => anyhow::Error::from(error).context(advice(url)),
-    }
-}
-
-/// Names the command that explains why a bus is unavailable.
-fn advice(url: &str) -> String {
-    match url.split_once("://") {
-        Some(("udpm", _)) => {
-            format!("the bus cannot be used; `kadenz msg doctor --url '{url}'` explains why")
-        }
-        _ => "the bus cannot be used".to_owned(),
+        error => anyhow::Error::from(error).context(UNUSABLE),
     }
 }
 
@@ -129,7 +122,7 @@ impl BusReceiver {
         let stop = interrupt::quietly_stop_on_interrupt()?;
         let duration = duration.map(|span| span.0);
         let listener = BusListener::open(&bus, pattern, duration, stop.flag());
-        let listener = listener.map_err(|error| with_advice(error, bus.url()))?;
+        let listener = listener.map_err(unusable)?;
         note_refused(&bus);
         Ok(Self {
             bus,
@@ -193,7 +186,7 @@ pub(super) fn advice_on_silence(url: &str) -> Option<String> {
         "udpm" => Some(format!(
             "`kadenz msg doctor --url '{url}'` explains a multicast that fails"
         )),
-        "tcpq" => Some("Is its server running? `kadenz msg server` starts one".to_owned()),
+        "tcpq" => Some("`kadenz msg server` starts the server if none is running".to_owned()),
         _ => None,
     }
 }
@@ -211,8 +204,8 @@ pub(super) fn words_of_silence(url: &str, pattern: &str) -> String {
 /// Says that no message came, and of which channels.
 pub(super) fn nothing_received(url: &str, pattern: &str) -> String {
     match pattern {
-        ALL_CHANNELS => format!("no messages received on {url}"),
-        _ => format!("no messages of a channel that `{pattern}` matches received on {url}"),
+        ALL_CHANNELS => format!("no message was received on {url}"),
+        _ => format!("no message on a channel that matches `{pattern}` was received on {url}"),
     }
 }
 
