@@ -319,7 +319,9 @@ fn what_is_no_probe_is_said_and_leaves_no_folder() {
     for (more, words) in [
         (["--with", "\"x"], "does not end"),
         (["--with", ""], "names no program"),
-        (["--with", "x"], "No such file"),
+        (["--with", "x"], "neither a probe nor a program on the path"),
+        (["--with", "x"], "zmq"),
+        (["--with", "./x"], "No such file"),
     ] {
         let said = probes.latency(&more);
         assert_eq!(said.code, 2, "{}", said.err);

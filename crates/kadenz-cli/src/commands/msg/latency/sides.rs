@@ -1,10 +1,13 @@
 //! The publisher and the subscribers of a measurement, and their URL.
 
+use std::env;
+
 use kadenz::lab::probes::{Measures, Probe};
 use kadenz::msg::provider;
 
 use super::{MessageReceiveOption, Options};
 use crate::commands::probe::{self, ProbeEndpoint};
+use crate::options::CommandWords;
 
 /// The sides of a measurement, ready to be started.
 pub(super) struct Sides {
@@ -25,8 +28,9 @@ impl Sides {
         if subscriber.is_some() {
             ensure_ours_is_not_asked_for(options)?;
         }
-        let named = [publisher, subscriber].into_iter().flatten();
-        let named: Vec<&Probe> = named.filter_map(probe::named).collect();
+        let programs = [publisher, subscriber].into_iter().flatten();
+        programs.clone().try_for_each(ensure_it_exists)?;
+        let named: Vec<&Probe> = programs.filter_map(probe::named).collect();
         for probe in &named {
             ensure_it_fits(probe, options)?;
         }
@@ -49,6 +53,25 @@ impl Sides {
             place,
         })
     }
+}
+
+/// Refuses a word that names neither a probe nor a program.
+fn ensure_it_exists(command: &CommandWords) -> anyhow::Result<()> {
+    let word = command.0.first().map_or("", String::as_str);
+    let path = env::var_os("PATH").unwrap_or_default();
+    let file = format!("{word}{}", env::consts::EXE_SUFFIX);
+    let is_there = probe::named(command).is_some()
+        || word.contains(std::path::is_separator)
+        || env::split_paths(&path).any(|it| it.join(word).is_file() || it.join(&file).is_file());
+    anyhow::ensure!(
+        is_there,
+        "`{word}` is neither a probe nor a program on the path; the probes are {}, and `./{word}` would be a program in \
+         this folder",
+        probe::names(Measures::Messages)
+            .collect::<Vec<_>>()
+            .join(", ")
+    );
+    Ok(())
 }
 
 fn ensure_it_fits(probe: &Probe, options: &Options) -> anyhow::Result<()> {
