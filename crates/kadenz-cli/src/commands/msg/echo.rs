@@ -99,16 +99,16 @@ enum EchoedMessage {
 
 pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut known = options.types.read()?;
-    let mut ears = BusReceiver::open(&options.bus, &options.channel, options.duration)?;
+    let mut receiver = BusReceiver::open(&options.bus, &options.channel, options.duration)?;
     if !options.raw {
-        known = options.types.read_and_request(&ears.bus)?;
+        known = options.types.read_and_request(&receiver.bus)?;
     }
     let url = options.bus.url();
     let mut left = options.count;
     let mut hinted = false;
     let is_one_channel = Pattern::new(&options.channel)?.exactly().is_some();
     while left != Some(0) {
-        let raw = match ears.next(None) {
+        let raw = match receiver.next(None) {
             BusEvent::Message(raw) => raw,
             BusEvent::Nothing => continue,
             BusEvent::End => break,
@@ -135,9 +135,9 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
             Printed::Unread => break,
         }
     }
-    ears.note_missing();
+    receiver.note_missing();
     let is_short = left.is_some_and(|left| left > 0);
-    Ok(Outcome::missed_if(is_short && !ears.stop.requested()))
+    Ok(Outcome::missed_if(is_short && !receiver.stop.requested()))
 }
 
 impl Options {

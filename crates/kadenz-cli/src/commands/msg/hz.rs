@@ -86,14 +86,14 @@ pub(super) struct Rates {
 }
 
 pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let mut ears = BusReceiver::open(&options.bus, &options.channel, options.duration)?;
-    let mut known = options.types.read_and_request(&ears.bus)?;
+    let mut receiver = BusReceiver::open(&options.bus, &options.channel, options.duration)?;
+    let mut known = options.types.read_and_request(&receiver.bus)?;
     let mut recent = options.watcher(options.window.0, 4096);
     let mut whole = options.watcher(Duration::MAX, MAX_MESSAGES);
     let began = clock::now();
     let mut due = began + Duration::from_secs(1);
     let mut listen = || loop {
-        match ears.next(Some(due)) {
+        match receiver.next(Some(due)) {
             BusEvent::Message(raw) if known.is_about_types(raw.channel) => {}
             BusEvent::Message(raw) => {
                 known.request(raw.fingerprint());
@@ -106,7 +106,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         let now = clock::now();
         if now >= due {
             due = due.max(now) + Duration::from_secs(1);
-            let losses = ears.bus.losses();
+            let losses = receiver.bus.losses();
             if !lines(&recent.figures_with(now, &losses), now) {
                 break now;
             }
@@ -117,7 +117,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         true => waiting(&format!("listening on {}", options.bus.url()), listen),
         false => listen(),
     };
-    let losses = ears.bus.losses();
+    let losses = receiver.bus.losses();
     let figures = whole.figures_with(ended, &losses);
     let url = options.bus.url();
     let rates = Rates {
@@ -132,7 +132,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         let _ = output::live("");
     }
     output::answer(&rates)?;
-    ears.note_missing();
+    receiver.note_missing();
     Ok(options.judge(&rates.channels))
 }
 

@@ -64,11 +64,11 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if options.providers {
         return providers();
     }
-    let mut ears = BusReceiver::open(&options.bus, &options.channels, Some(options.duration))?;
+    let mut receiver = BusReceiver::open(&options.bus, &options.channels, Some(options.duration))?;
     if !output::is_json() {
-        ears.without_note_of_silence();
+        receiver.without_note_of_silence();
     }
-    let mut known = options.types.read_and_request(&ears.bus)?;
+    let mut known = options.types.read_and_request(&receiver.bus)?;
     let mut watcher = Watcher::new(WatchOptions {
         window: options.duration.0,
         ..WatchOptions::default()
@@ -76,7 +76,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let listening = format!("listening on {}", options.bus.url());
     waiting(&listening, || {
         loop {
-            match ears.next(None) {
+            match receiver.next(None) {
                 BusEvent::Message(raw) if known.is_about_types(raw.channel) => {}
                 BusEvent::Message(raw) => {
                     known.request(raw.fingerprint());
@@ -87,7 +87,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
             }
         }
     });
-    let figures = watcher.figures_with(clock::now(), &ears.bus.losses());
+    let figures = watcher.figures_with(clock::now(), &receiver.bus.losses());
     let url = options.bus.url();
     output::answer(&Channels {
         version: Version,
@@ -103,7 +103,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
             numbers::counted(beyond.messages, "message")
         ));
     }
-    ears.note_missing();
+    receiver.note_missing();
     Ok(Outcome::Kept)
 }
 

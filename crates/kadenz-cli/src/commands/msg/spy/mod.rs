@@ -92,21 +92,25 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         (true, None) => Some(ONCE),
         (_, given) => given,
     };
-    let ears = BusReceiver::open(&options.bus, &options.channels, duration)?;
-    let known = options.types.read_and_request(&ears.bus)?;
+    let receiver = BusReceiver::open(&options.bus, &options.channels, duration)?;
+    let known = options.types.read_and_request(&receiver.bus)?;
     let watcher = Watcher::new(WatchOptions {
         window: options.window.0,
         ..WatchOptions::default()
     });
     let url = options.bus.url();
     let heard = Heard::new(known, watcher);
-    let mut spy = Spy { ears, url, heard };
+    let mut spy = Spy {
+        receiver,
+        url,
+        heard,
+    };
     let terminal = output::is_shown_now() && std::io::stdin().is_terminal();
     match terminal && !options.once && !output::is_json() {
         true => spy.live()?,
         false => spy.plainly(options)?,
     }
-    spy.ears.note_missing();
+    spy.receiver.note_missing();
     Ok(Outcome::Kept)
 }
 
@@ -120,7 +124,7 @@ impl Answer for BusStatistics {
 }
 
 struct Spy {
-    ears: BusReceiver,
+    receiver: BusReceiver,
     url: String,
     heard: Heard,
 }
@@ -177,7 +181,7 @@ impl Spy {
     fn plainly(&mut self, options: &Options) -> anyhow::Result<()> {
         let mut due = clock::now() + Duration::from_secs(1);
         loop {
-            match self.ears.next(Some(due)) {
+            match self.receiver.next(Some(due)) {
                 BusEvent::Message(raw) => self.heard.add(&raw, None),
                 BusEvent::Nothing => {}
                 BusEvent::End => break,
@@ -199,7 +203,7 @@ impl Spy {
 
     /// Prints a table; returns whether a reader still takes the output.
     fn print(&self, now: MonotonicTime) -> anyhow::Result<bool> {
-        let losses = self.ears.bus.losses();
+        let losses = self.receiver.bus.losses();
         let printed = output::next_answer(&BusStatistics {
             version: Version,
             wall_ns: stamp::wall_ns(now),
@@ -230,7 +234,7 @@ impl Spy {
         let (mut frame, mut keys) = (clock::now(), clock::now());
         loop {
             let before = frame.min(keys);
-            match self.ears.next(Some(before)) {
+            match self.receiver.next(Some(before)) {
                 BusEvent::Message(raw) => {
                     let fields = fields.as_mut().filter(|_| !view.is_paused());
                     self.heard.add(&raw, fields);
@@ -254,7 +258,7 @@ impl Spy {
             }
             if now >= frame {
                 frame = now + FRAME;
-                let losses = self.ears.bus.losses();
+                let losses = self.receiver.bus.losses();
                 if !view.is_paused() {
                     channels = self.channels(&losses, now);
                 }
