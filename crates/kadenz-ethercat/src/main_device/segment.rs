@@ -190,7 +190,7 @@ impl<P: Port> OpenSegment<P> {
             for place in chosen {
                 let met = &mut met[*place];
                 let configured = to_pre_op(registers, met, matched)
-                    .and_then(|_| learn(registers, &mut met.device, matched));
+                    .and_then(|_| matched.learn(registers, &mut met.device));
                 configured.map_err(because(&met.device))?;
             }
             let layout = layout(met, |place| chosen.contains(&place))?;
@@ -295,18 +295,6 @@ fn to_pre_op(
     Ok(true)
 }
 
-/// Configures a device in PREOP by its ESI file, where it has one, and reads its process data.
-fn learn(
-    registers: &mut Registers<'_>,
-    device: &mut SubDevice,
-    matched: &Matched,
-) -> Result<(), ConfigureError> {
-    matched.set_up(registers, device)?;
-    configure::read_process_data(registers, device)?;
-    matched.correct(device);
-    Ok(())
-}
-
 /// Reads the mapped entries of a device. A device with an ESI file is configured by it in PREOP first.
 fn mapped_managers(
     registers: &mut Registers<'_>,
@@ -317,7 +305,7 @@ fn mapped_managers(
     if is_described || met.status.state() == Some(State::Init) {
         to_pre_op(registers, met, matched)?;
     }
-    learn(registers, &mut met.device, matched)?;
+    matched.learn(registers, &mut met.device)?;
     let mut managers = mapping::read(registers, &mut met.device)?;
     if let Some(described) = matched.of(&met.device) {
         described.name_entries(&mut managers);

@@ -35,7 +35,7 @@ mod set_up;
 
 use std::sync::Arc;
 
-use super::bring_up::BringUpError;
+use super::bring_up::{BringUpError, because};
 use super::clocks::{self, Clocks, Sync};
 use super::configure::{self, ConfigureError};
 use super::device::SubDevice;
@@ -94,14 +94,7 @@ pub fn configure_chosen<E: From<BringUpError>>(
     let mut matched = descriptions.matching(&*devices);
     choose(devices, &mut matched)?;
     for device in devices {
-        one(registers, device, &matched).map_err(|source| {
-            let (position, name) = (device.position.0, device.called());
-            BringUpError::Configure {
-                position,
-                name,
-                source,
-            }
-        })?;
+        one(registers, device, &matched).map_err(|source| because(device)(source))?;
     }
     Ok(matched)
 }
@@ -113,10 +106,7 @@ fn one(
 ) -> Result<(), ConfigureError> {
     matched.prepare(device);
     configure::to_pre_op(registers, device)?;
-    matched.set_up(registers, device)?;
-    configure::read_process_data(registers, device)?;
-    matched.correct(device);
-    Ok(())
+    matched.learn(registers, device)
 }
 
 /// A file's description of a device cannot be read.
@@ -204,6 +194,18 @@ impl Matched {
             Some(described) => described.set_up(registers, device),
             None => Ok(()),
         }
+    }
+
+    /// Sets up a device in PREOP by its file, if it has one, and reads its process data. Waits, allocates.
+    pub(super) fn learn(
+        &self,
+        registers: &mut Registers<'_>,
+        device: &mut SubDevice,
+    ) -> Result<(), ConfigureError> {
+        self.set_up(registers, device)?;
+        configure::read_process_data(registers, device)?;
+        self.correct(device);
+        Ok(())
     }
 
     /// The pulses of devices with a clock at a MainDevice's cycle: for each its first operation mode with pulses,
