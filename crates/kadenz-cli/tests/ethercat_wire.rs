@@ -64,7 +64,7 @@ fn faults_are_set_while_a_segment_runs_and_seen_by_a_scan() {
         // The scan sends lost frames again.
         assert!(sim.say("chance 0.01 lose").starts_with("done"));
         assert_eq!(near(&["scan", "--json"]).json(), whole.json());
-        assert!(sim.say("clear").starts_with("1 taken back"));
+        assert!(sim.say("clear").starts_with("1 planned fault cancelled"));
         assert!(sim.say("explode").contains("`help` lists the commands"));
         assert!(sim.say("counts").contains("faults of frames"));
         let counts = sim.end();

@@ -76,7 +76,7 @@ pub struct AxisRunner {
     /// Whether its drive is in OP, and so reads its outputs.
     operates: bool,
     /// Whether its inputs are new, and it received the last target.
-    heard: bool,
+    received_target: bool,
     /// Cycles in a row in which neither was so.
     missed_targets: u32,
     /// How far it is behind the others, in s, which went on while it received no targets.
@@ -108,7 +108,7 @@ impl AxisRunner {
             reset: FaultReset::Unused,
             braking: Braking::default(),
             operates: false,
-            heard: false,
+            received_target: false,
             missed_targets: 0,
             behind: 0.0,
             asked: 0.0,
@@ -159,8 +159,8 @@ impl AxisRunner {
     pub(super) fn read(&mut self, inputs: &[u8], took_part: Option<bool>, passed: f64) {
         let reading = self.axis.read(inputs);
         self.reading = Some(reading);
-        self.heard = took_part.unwrap_or(true);
-        self.missed_targets = if self.heard {
+        self.received_target = took_part.unwrap_or(true);
+        self.missed_targets = if self.received_target {
             0
         } else {
             self.missed_targets.saturating_add(1)
@@ -186,7 +186,7 @@ impl AxisRunner {
 
     /// Whether it received the last target.
     pub(super) const fn received_target(&self) -> bool {
-        self.heard
+        self.received_target
     }
 
     pub(super) fn state(&self) -> DriveState {
@@ -315,7 +315,9 @@ impl AxisRunner {
         self.since += passed;
         let point = match stage {
             _ if self.out => return self.rest(),
-            Stage::Approaching(_) | Stage::Playing(_) if !self.heard => return self.repeat(),
+            Stage::Approaching(_) | Stage::Playing(_) if !self.received_target => {
+                return self.repeat();
+            }
             Stage::Approaching(seconds) => self.approach.at(seconds - self.behind),
             Stage::Playing(seconds) => {
                 let point = self.program.at(seconds - self.behind);
@@ -323,7 +325,7 @@ impl AxisRunner {
                 point
             }
             // An enabled axis holds its position until all are enabled.
-            Stage::Enabling if self.is_ready() && self.heard => {
+            Stage::Enabling if self.is_ready() && self.received_target => {
                 let position = self.position();
                 Point::at_rest(*self.held.get_or_insert(position))
             }

@@ -39,7 +39,7 @@ impl fmt::Display for Cause {
             Self::Lost(cycles) => write!(f, "{cycles} cycles in a row did not come back whole"),
             Self::Late(beats) => write!(
                 f,
-                "{beats} beats in a row were missed (late_cycles of [safety])"
+                "{beats} beats in a row were missed; late_cycles in [safety] sets the limit"
             ),
             Self::Fault { axis, code: None } => write!(f, "axis {axis} stopped by itself"),
             Self::Fault {

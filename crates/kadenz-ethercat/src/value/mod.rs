@@ -251,8 +251,8 @@ impl EntryType {
     /// As [`encode`](Self::encode), for an entry of this many bits: a negative number that fits has no bits above them.
     ///
     /// # Errors
-    /// As [`encode`](Self::encode), and if the type has a sign and the bits hold no such number. A number without a sign is
-    /// checked against the type alone.
+    /// As [`encode`](Self::encode), and if the type has a sign and the bits hold no such number. A number without a
+    /// sign is checked against the type alone.
     pub fn encode_for(self, text: &str, bits: u8) -> Result<Vec<u8>, ParseValueError> {
         let mut bytes = self.encode(text)?;
         let is_one = bytes.len() == usize::from(bits).div_ceil(8) && (1..64).contains(&bits);

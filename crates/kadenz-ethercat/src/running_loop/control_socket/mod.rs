@@ -6,8 +6,8 @@
 //! clients: when more come, it closes the one that was silent for longest, and it closes each that asks nothing for 5
 //! s. Each other question gives the client a thread of its own, of which there are at most [`MAX_CLIENTS`]. Such a
 //! client is closed after a minute without a question when another client was refused for want of a thread (a client
-//! that listens to notices stays). A client that is closed gets a [`Reply::Closed`], and connects again. The threads touch
-//! the loop only by what it shares anyway: its [`Health`](crate::control::health::Health), its
+//! that listens to notices stays). A client that is closed gets a [`Reply::Closed`], and connects again. The threads
+//! touch the loop only by what it shares anyway: its [`Health`](crate::control::health::Health), its
 //! [`Timing`](crate::control::timing::Timing), the supervisor's
 //! [`DeviceTable`](crate::control::supervisor::DeviceTable) and the
 //! [`AcyclicQueue`](crate::main_device::acyclic::AcyclicQueue). Lines are bounded, and so is the time that a client may

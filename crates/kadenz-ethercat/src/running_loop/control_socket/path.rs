@@ -90,8 +90,8 @@ pub(super) fn find(name: &str) -> Result<PathBuf, SocketPathError> {
     Ok(socket)
 }
 
-/// The name of the shared memory in which this user's loop of that name publishes its process data. The name contains the
-/// user, since all users share one folder.
+/// The name of the shared memory in which this user's loop of that name publishes its process data. The name contains
+/// the user, since all users share one folder.
 ///
 /// # Errors
 /// [`SocketPathError`] for a name that is not valid.

@@ -107,7 +107,7 @@ impl CoeServer {
         state: State,
         message: &[u8],
         room: &mut [u8],
-        objection: ValueCheck<'_>,
+        check: ValueCheck<'_>,
     ) -> CoeAnswer {
         let mut written = None;
         let length = match Header::read(message) {
@@ -122,7 +122,7 @@ impl CoeServer {
                         state,
                         written: &mut written,
                     };
-                    served.coe(header.counter, data, room, objection)
+                    served.coe(header.counter, data, room, check)
                 } else {
                     ErrorDetail::UNSUPPORTED_PROTOCOL.write(header.counter, room)
                 }
@@ -162,13 +162,13 @@ impl RequestContext<'_> {
         counter: Counter,
         data: &[u8],
         room: &mut [u8],
-        objection: ValueCheck<'_>,
+        check: ValueCheck<'_>,
     ) -> Result<usize, MailboxError> {
         let size = room.len();
         match Message::read(data) {
             Err(_) => ErrorDetail::INVALID_HEADER.write(counter, room),
             Ok(Message::Request(request)) => {
-                let (address, answer) = self.request(&request, size, objection);
+                let (address, answer) = self.request(&request, size, check);
                 match answer {
                     Ok(None) => Ok(0),
                     Ok(Some(reply)) => {
@@ -194,7 +194,7 @@ impl RequestContext<'_> {
         &mut self,
         request: &Request<'_>,
         mailbox: usize,
-        objection: ValueCheck<'_>,
+        check: ValueCheck<'_>,
     ) -> (Address, Result<Option<OwnedResponse>, Abort>) {
         let nowhere = Address::new(0, 0);
         match *request {
@@ -210,7 +210,7 @@ impl RequestContext<'_> {
                 size,
                 data,
             } => {
-                let answer = self.download(address, complete, size as usize, data, objection);
+                let answer = self.download(address, complete, size as usize, data, check);
                 (address, answer.map(Some))
             }
             Request::DownloadSegment { toggle, last, data } => {
@@ -218,7 +218,7 @@ impl RequestContext<'_> {
                     Transfer::Download { address, .. } => *address,
                     _ => nowhere,
                 };
-                let answer = self.download_segment(toggle, last, data, objection);
+                let answer = self.download_segment(toggle, last, data, check);
                 (address, answer.map(Some))
             }
             Request::Abort { .. } => {
@@ -327,7 +327,7 @@ impl RequestContext<'_> {
         complete: bool,
         size: usize,
         data: &[u8],
-        objection: ValueCheck<'_>,
+        check: ValueCheck<'_>,
     ) -> Result<OwnedResponse, Abort> {
         self.server.transfer = Transfer::None;
         if complete {
@@ -347,7 +347,7 @@ impl RequestContext<'_> {
                 toggle: false,
             };
         } else {
-            self.store(address, complete, data, objection)?;
+            self.store(address, complete, data, check)?;
         }
         Ok(OwnedResponse::Download { address, complete })
     }
@@ -357,7 +357,7 @@ impl RequestContext<'_> {
         asked: bool,
         last: bool,
         data: &[u8],
-        objection: ValueCheck<'_>,
+        check: ValueCheck<'_>,
     ) -> Result<OwnedResponse, Abort> {
         let Transfer::Download {
             address,
@@ -384,7 +384,7 @@ impl RequestContext<'_> {
             let (address, complete) = (*address, *complete);
             let value = std::mem::take(value);
             self.server.transfer = Transfer::None;
-            self.store(address, complete, &value, objection)?;
+            self.store(address, complete, &value, check)?;
         }
         Ok(OwnedResponse::DownloadSegment { toggle: asked })
     }
@@ -394,17 +394,17 @@ impl RequestContext<'_> {
         address: Address,
         complete: bool,
         value: &[u8],
-        objection: ValueCheck<'_>,
+        check: ValueCheck<'_>,
     ) -> Result<(), Abort> {
         if complete {
             let before = self.dictionary.snapshot(address.index);
-            if let Err(code) = self.store_whole(address, value, objection) {
+            if let Err(code) = self.store_whole(address, value, check) {
                 self.dictionary.restore(address.index, &before);
                 return Err(code);
             }
         } else {
             self.dictionary.check(address, self.state, value)?;
-            objection(self.dictionary, address, value)?;
+            check(self.dictionary, address, value)?;
             self.dictionary.write(address, self.state, value)?;
         }
         *self.written = Some(address);
@@ -416,7 +416,7 @@ impl RequestContext<'_> {
         &mut self,
         address: Address,
         value: &[u8],
-        objection: ValueCheck<'_>,
+        check: ValueCheck<'_>,
     ) -> Result<(), Abort> {
         let zero = Address::new(address.index, 0);
         let entries: Vec<Entry> = self.allows_complete(address)?.entries().to_vec();
@@ -445,11 +445,11 @@ impl RequestContext<'_> {
                 .take(entry, self.dictionary.bytes(entry).len())
                 .ok_or(Abort::TOO_SHORT)?;
             self.dictionary.check(at, self.state, &piece)?;
-            objection(self.dictionary, at, &piece)?;
+            check(self.dictionary, at, &piece)?;
             self.dictionary.write(at, self.state, &piece)?;
         }
         if counts {
-            objection(self.dictionary, zero, &[count])?;
+            check(self.dictionary, zero, &[count])?;
             self.dictionary.write(zero, self.state, &[count])?;
         }
         Ok(())

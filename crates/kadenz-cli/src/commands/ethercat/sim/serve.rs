@@ -211,7 +211,8 @@ fn obey(
         }
         Ok(Some(SimCommand::Clear)) => {
             let planned = server.segment_mut().faults().clear();
-            output::note(&format!("{planned} taken back"));
+            let planned = numbers::counted(planned as u64, "planned fault");
+            output::note(&format!("{planned} cancelled"));
         }
         Ok(Some(SimCommand::Inject(fault))) => {
             let now = server.now();
