@@ -84,7 +84,7 @@ fn start_reader(name: &str) -> Child {
 }
 
 /// Waits until the loop has published `more` more cycles.
-fn await_posts(reader: &Reader<Box<Viewer>>, more: u64) {
+fn await_images(reader: &Reader<Box<Viewer>>, more: u64) {
     let (start, end) = (reader.images(), Instant::now() + Duration::from_secs(30));
     while reader.images() < start + more {
         assert!(Instant::now() < end, "the loop stands");
@@ -127,13 +127,13 @@ fn a_reader_killed_in_the_middle_of_a_read_leaves_the_loop_as_it_is() {
             };
             assert!(viewer.owner_lives());
             for _ in 0..5 {
-                await_posts(&reader, 1);
+                await_images(&reader, 1);
                 let mut child = start_reader(&name);
-                await_posts(&reader, 100);
+                await_images(&reader, 100);
                 // SIGKILL.
                 child.kill().unwrap();
                 child.wait().unwrap();
-                await_posts(&reader, 100);
+                await_images(&reader, 100);
             }
             let mut image = vec![0; reader.bytes()];
             while reader.read(&mut image).is_err() {

@@ -1,6 +1,6 @@
 //! The layout of the process images that a running loop publishes, for readers that know nothing of the segment.
 //!
-//! An image is an [`ImageHeader`](super::cyclic::ImageHeader), all inputs and all outputs. Each entry of the PDO
+//! A process image is an [`ImageHeader`](super::cyclic::ImageHeader), all inputs and all outputs. Each entry of the PDO
 //! mapping has a name, a type, and its first bit counted from the beginning of the cycle image, so that a program in
 //! any language finds it: `docs/ethercat-inputs.md`.
 
@@ -45,7 +45,7 @@ pub struct Item {
     pub data_type: u16,
     /// The length of the entry in bits.
     pub bits: u8,
-    /// Its first bit, from the beginning of an image.
+    /// Its first bit, from the beginning of a process image.
     pub bit: usize,
     /// Its first bit in the segment's logical memory.
     #[serde(default)]
@@ -58,7 +58,7 @@ pub struct Item {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Catalogue {
-    /// Bytes of an image.
+    /// Bytes of a process image.
     pub bytes: usize,
     /// Where its inputs begin.
     pub inputs_at: usize,
@@ -182,7 +182,7 @@ impl Item {
         })
     }
 
-    /// Returns its value in an image: its bits, the lowest first, shifted to begin with a byte. Bits beyond the
+    /// Returns its value in a process image: its bits, the lowest first, shifted to begin with a byte. Bits beyond the
     /// image are 0. Allocates.
     #[must_use]
     pub fn value(&self, image: &[u8]) -> Vec<u8> {

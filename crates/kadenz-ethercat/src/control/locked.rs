@@ -79,17 +79,17 @@ impl Locked {
         })
     }
 
-    /// Bytes of an image.
+    /// Bytes of a process image.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.last.lock().bytes.len()
     }
 
-    /// Publishes bytes; returns the number of readers that it waited for, which were in the lock when it asked or entered
-    /// before it: 0 or 1. Bytes beyond an image's are left out, missing ones stay as they were.
+    /// Publishes bytes; returns the number of readers that it waited for, which were in the lock when it asked or
+    /// entered before it: 0 or 1. Bytes beyond a process image's are left out, missing ones stay as they were.
     ///
     /// # Real-time safety
-    /// Real-time safe except for the wait for that one reader, which copies an image.
+    /// Real-time safe except for the wait for that one reader, which copies a process image.
     pub fn publish(&self, bytes: &[u8]) -> u64 {
         self.asking.fetch_add(1, Ordering::SeqCst);
         let before = self.served.load(Ordering::SeqCst);
@@ -120,7 +120,7 @@ impl Locked {
     }
 
     /// Copies the last image and returns its number, from 1, or 0 where there is none yet. Waits for other readers, and
-    /// gives way to the writer. Bytes beyond an image's stay as they were.
+    /// gives way to the writer. Bytes beyond a process image's stay as they were.
     pub fn read(&self, to: &mut [u8]) -> u64 {
         loop {
             let gate = self.gate.lock();
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn posting_allocates_nothing() {
+    fn publishing_allocates_nothing() {
         let image = Locked::new(64).unwrap();
         let counted = allocation_counter::measure(|| {
             image.publish(&[1; 64]);

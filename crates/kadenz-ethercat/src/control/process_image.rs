@@ -88,7 +88,7 @@ pub enum ProcessImageError {
     #[error("the writer overtook the reader; retry")]
     Overtaken,
     /// The caller's buffer is of another length.
-    #[error("an image has {0} bytes, the memory for it {1}")]
+    #[error("a process image has {0} bytes, the memory for it {1}")]
     Length(usize, usize),
 }
 
@@ -188,7 +188,7 @@ impl<W: std::ops::Deref<Target: LoadWords>> Reader<W> {
         Ok(Self { words, bytes })
     }
 
-    /// Bytes of an image.
+    /// Bytes of a process image.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -226,11 +226,11 @@ impl<W: std::ops::Deref<Target: LoadWords>> Reader<W> {
         Err(ProcessImageError::Overtaken)
     }
 
-    /// Copies an image; returns false when it was overwritten meanwhile.
-    fn copy(&self, image: u64, to: &mut [u8]) -> bool {
-        let start = copy_at(image, self.bytes);
+    /// Copies the process image of a number from 0; returns false when it was overwritten meanwhile.
+    fn copy(&self, number: u64, to: &mut [u8]) -> bool {
+        let start = copy_at(number, self.bytes);
         // Each turn of the ring adds two to a copy's version.
-        let wanted = (image / COPIES as u64).wrapping_add(1).wrapping_mul(2);
+        let wanted = (number / COPIES as u64).wrapping_add(1).wrapping_mul(2);
         if self.words.load(start, Ordering::Acquire) != wanted {
             return false;
         }
@@ -243,9 +243,9 @@ impl<W: std::ops::Deref<Target: LoadWords>> Reader<W> {
     }
 }
 
-/// The index at which an image's copy begins, with its version.
-fn copy_at(image: u64, bytes: usize) -> usize {
-    HEAD + (image % COPIES as u64) as usize * (1 + bytes.div_ceil(8))
+/// The index at which the copy of a process image begins, with its version.
+fn copy_at(number: u64, bytes: usize) -> usize {
+    HEAD + (number % COPIES as u64) as usize * (1 + bytes.div_ceil(8))
 }
 
 fn word_of(bytes: &[u8]) -> u64 {

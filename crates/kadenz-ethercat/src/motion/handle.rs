@@ -193,8 +193,8 @@ impl MotionHandle {
         if !is_new {
             return None;
         }
-        let publisher = ProcessImageWriter::begin(shared.words(), shared.bytes()).ok()?;
-        Some(HandleWriter::new(publisher, shared))
+        let writer = ProcessImageWriter::begin(shared.words(), shared.bytes()).ok()?;
+        Some(HandleWriter::new(writer, shared))
     }
 }
 

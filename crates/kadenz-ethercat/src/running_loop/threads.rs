@@ -119,7 +119,8 @@ impl LoopThreads {
             &self.queue,
             &self.halt,
         );
-        // The image's readers see at once which cycle was the last: to leave may take longer than an image may be old.
+        // Readers of the process image see at once which cycle was the last: to leave may take longer than a process
+        // image may be old.
         let mut observer = (&*self.timing, health, observer);
         bus.run_locked(settings, time, phase, controller, &mut observer)
     }

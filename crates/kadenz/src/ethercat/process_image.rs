@@ -123,16 +123,16 @@ impl ProcessImage {
         &self,
     ) -> Option<kadenz_ethercat::running_loop::control_socket::PublishedImage<'_>> {
         use kadenz_ethercat::running_loop::control_socket::{
-            ProcessImage as Posted, PublishedImage,
+            ProcessImage as Place, PublishedImage,
         };
 
         let image = match &self.place {
             ImageMemory::Nowhere => return None,
-            ImageMemory::Shared { name, owner } => Posted::Shared {
+            ImageMemory::Shared { name, owner } => Place::Shared {
                 name,
                 words: owner.words(),
             },
-            ImageMemory::Locked(image) => Posted::Locked(image),
+            ImageMemory::Locked(image) => Place::Locked(image),
         };
         Some(PublishedImage {
             image,

@@ -1,8 +1,8 @@
 //! Publishes the inputs and outputs of every cycle on a process image, for readers in other threads and processes.
 //!
-//! There are two kinds of image. [`SeqlockPublisher`] publishes on one that a sequence lock checks ([`process_image`]): it
-//! waits for no reader, and other processes can map it. [`LockedPublisher`] publishes on one behind a lock ([`locked`]),
-//! as Yoon's: it waits for at most one reader.
+//! There are two kinds of process image. [`SeqlockPublisher`] publishes on one that a sequence lock checks
+//! ([`process_image`]): it waits for no reader, and other processes can map it. [`LockedPublisher`] publishes on one
+//! behind a lock ([`locked`]), as Yoon's: it waits for at most one reader.
 //!
 //! [`process_image`]: crate::control::process_image
 //! [`locked`]: crate::control::locked
@@ -17,7 +17,7 @@ use super::report::{CycleReport, Observer};
 /// Bytes before the inputs: [`ImageHeader`].
 pub const HEAD: usize = 32;
 
-/// Bytes of an image of a segment with this layout: header, inputs, outputs.
+/// Bytes of the process image of a segment with this layout: header, inputs, outputs.
 ///
 /// # Real-time safety
 /// Real-time safe: arithmetic alone.
@@ -26,7 +26,7 @@ pub const fn image_bytes(layout: &Layout) -> usize {
     HEAD + layout.inputs + layout.outputs
 }
 
-/// The header before the inputs of an image.
+/// The header before the inputs of a process image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ImageHeader {
     /// The cycle's number.
@@ -82,7 +82,7 @@ pub struct CycleImage<'p> {
 }
 
 impl<'p> CycleImage<'p> {
-    /// Splits an image's bytes; `None` where they are fewer than its header says.
+    /// Splits the bytes of a process image; `None` where they are fewer than its header says.
     #[must_use]
     pub fn of(bytes: &'p [u8]) -> Option<Self> {
         let (header, rest) = ImageHeader::of(bytes)?;
@@ -96,7 +96,7 @@ impl<'p> CycleImage<'p> {
     }
 }
 
-/// A buffer for the bytes of an image, allocated before the loop.
+/// A buffer for the bytes of a process image, allocated before the loop.
 #[derive(Debug)]
 struct ImageBuffer(Vec<u8>);
 
@@ -133,7 +133,7 @@ impl ImageBuffer {
 /// It neither allocates, locks nor waits, whatever readers do.
 #[derive(Debug)]
 pub struct SeqlockPublisher<'w> {
-    publisher: ProcessImageWriter<'w>,
+    writer: ProcessImageWriter<'w>,
     draft: ImageBuffer,
 }
 
@@ -145,7 +145,7 @@ impl<'w> SeqlockPublisher<'w> {
     /// [`ProcessImageError::TooSmall`] for fewer words than [`words`](Self::words).
     pub fn begin(words: &'w [AtomicU64], layout: &Layout) -> Result<Self, ProcessImageError> {
         Ok(Self {
-            publisher: ProcessImageWriter::begin(words, image_bytes(layout))?,
+            writer: ProcessImageWriter::begin(words, image_bytes(layout))?,
             draft: ImageBuffer::of(layout),
         })
     }
@@ -162,7 +162,7 @@ impl Observer for SeqlockPublisher<'_> {
         let Some(image) = self.draft.write(report) else {
             return;
         };
-        let published = self.publisher.publish(image);
+        let published = self.writer.publish(image);
         debug_assert!(
             published.is_ok(),
             "the header and the images fill the memory"
@@ -172,7 +172,7 @@ impl Observer for SeqlockPublisher<'_> {
 
 impl Drop for SeqlockPublisher<'_> {
     fn drop(&mut self) {
-        self.publisher.end();
+        self.writer.end();
     }
 }
 

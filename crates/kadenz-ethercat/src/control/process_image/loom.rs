@@ -1,4 +1,4 @@
-//! Posting and reading under every interleaving that loom finds.
+//! Publishing and reading under every interleaving that loom finds.
 
 use ::loom::{model, sync::Arc, thread};
 
@@ -11,7 +11,7 @@ fn image() -> Arc<Vec<AtomicU64>> {
 }
 
 #[test]
-fn a_reader_sees_a_post_whole_or_none() {
+fn a_reader_sees_a_process_image_whole_or_none() {
     model(|| {
         let words = image();
         ProcessImageWriter::begin(&words, BYTES).unwrap();
@@ -25,13 +25,13 @@ fn a_reader_sees_a_post_whole_or_none() {
                 assert_eq!(got, [images as u8; BYTES]);
             }
         });
-        let mut publisher = ProcessImageWriter {
+        let mut writer = ProcessImageWriter {
             words: &words,
             bytes: BYTES,
             images: 0,
         };
-        publisher.publish(&[1; BYTES]).unwrap();
-        publisher.publish(&[2; BYTES]).unwrap();
+        writer.publish(&[1; BYTES]).unwrap();
+        writer.publish(&[2; BYTES]).unwrap();
         reader.join().unwrap();
     });
 }
@@ -40,9 +40,9 @@ fn a_reader_sees_a_post_whole_or_none() {
 fn a_copy_that_is_written_again_meanwhile_is_refused() {
     model(|| {
         let words = image();
-        let mut publisher = ProcessImageWriter::begin(&words, BYTES).unwrap();
+        let mut writer = ProcessImageWriter::begin(&words, BYTES).unwrap();
         for number in 1..=4 {
-            publisher.publish(&[number; BYTES]).unwrap();
+            writer.publish(&[number; BYTES]).unwrap();
         }
         let reading = Arc::clone(&words);
         // The reader looks for the first image, whose copy the fifth overwrites.
@@ -53,7 +53,7 @@ fn a_copy_that_is_written_again_meanwhile_is_refused() {
                 assert_eq!(got, [1; BYTES]);
             }
         });
-        publisher.publish(&[5; BYTES]).unwrap();
+        writer.publish(&[5; BYTES]).unwrap();
         reader.join().unwrap();
     });
 }

@@ -8,7 +8,7 @@ fn words(bytes: usize) -> Vec<AtomicU64> {
 }
 
 #[test]
-fn the_last_post_is_read_whole() {
+fn the_last_published_image_is_read_whole() {
     for bytes in [0, 1, 7, 8, 9, 100] {
         let words = words(bytes);
         let mut writer = ProcessImageWriter::begin(&words, bytes).unwrap();
@@ -24,7 +24,7 @@ fn the_last_post_is_read_whole() {
 }
 
 #[test]
-fn a_process_image_whose_writer_has_ended_says_so_and_shows_the_last_post() {
+fn a_process_image_whose_writer_has_ended_says_so_and_shows_the_last_one() {
     let words = words(8);
     let mut writer = ProcessImageWriter::begin(&words, 8).unwrap();
     let before = Reader::of(&words[..]).unwrap();
@@ -100,7 +100,7 @@ fn a_reader_that_is_overtaken_for_ever_says_so() {
 }
 
 #[test]
-fn no_reader_ever_sees_half_a_post() {
+fn no_reader_ever_sees_half_a_process_image() {
     let bytes = 400;
     let words: Arc<Vec<AtomicU64>> = Arc::new(words(bytes));
     let done = Arc::new(AtomicBool::new(false));
@@ -114,13 +114,13 @@ fn no_reader_ever_sees_half_a_post() {
                     let reader = Reader::of(&words[..]).unwrap();
                     let (mut got, mut last, mut read) = (vec![0; bytes], 0, 0_u64);
                     while !done.load(Ordering::Relaxed) || read == 0 {
-                        if let Ok(image) = reader.read(&mut got) {
+                        if let Ok(number) = reader.read(&mut got) {
                             assert!(
                                 got.iter().all(|it| *it == got[0]),
                                 "half of one image, half of another"
                             );
-                            assert!(image >= last, "images go on, never back");
-                            last = image;
+                            assert!(number >= last, "images go on, never back");
+                            last = number;
                             read += 1;
                         }
                     }

@@ -57,15 +57,15 @@ pub(in crate::motion) struct Report {
 /// The loop's side. Neither allocates, locks nor waits.
 #[derive(Debug)]
 pub(in crate::motion) struct HandleWriter<'s> {
-    publisher: ProcessImageWriter<'s>,
+    writer: ProcessImageWriter<'s>,
     shared: &'s HandleShared,
     bytes: Vec<u8>,
 }
 
 impl<'s> HandleWriter<'s> {
-    pub(super) fn new(publisher: ProcessImageWriter<'s>, shared: &'s HandleShared) -> Self {
+    pub(super) fn new(writer: ProcessImageWriter<'s>, shared: &'s HandleShared) -> Self {
         Self {
-            publisher,
+            writer,
             shared,
             bytes: vec![0; shared.bytes()],
         }
@@ -81,7 +81,7 @@ impl<'s> HandleWriter<'s> {
             }
         }
         // The bytes are as many as the process image was made for.
-        let _ = self.publisher.publish(&self.bytes);
+        let _ = self.writer.publish(&self.bytes);
     }
 }
 
@@ -196,7 +196,7 @@ impl HandleShared {
         Reader::of(&*self.words).is_ok_and(|it| it.images() > 0)
     }
 
-    /// Bytes of an image.
+    /// Bytes of a process image.
     pub(super) fn bytes(&self) -> usize {
         HEAD + AXIS * self.entries.len()
     }
@@ -343,11 +343,11 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_post_that_no_reader_could_read_differs_from_none() {
+    fn a_process_image_that_no_reader_could_read_differs_from_none() {
         let shared = HandleShared::of(&[]);
-        let mut publisher = ProcessImageWriter::begin(shared.words(), shared.bytes()).unwrap();
+        let mut writer = ProcessImageWriter::begin(shared.words(), shared.bytes()).unwrap();
         assert!(!shared.has_begun() && shared.status(|_| None).is_none());
-        publisher.publish(&[0; HEAD]).unwrap();
+        writer.publish(&[0; HEAD]).unwrap();
         assert!(shared.has_begun() && shared.status(|_| None).is_some());
         // As if the writer overtook every copy.
         for word in shared.words().iter().skip(4) {

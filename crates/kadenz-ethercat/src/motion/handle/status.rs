@@ -26,7 +26,7 @@ pub enum StageName {
 }
 
 impl StageName {
-    /// All, in the order of their numbers in an image.
+    /// All, in the order of their numbers in a process image.
     pub(super) const ALL: [Self; 6] = [
         Self::Enabling,
         Self::Approaching,

@@ -60,7 +60,7 @@ impl ProcessImage<'_> {
 pub struct PublishedImage<'c> {
     /// The place at which the loop publishes.
     pub image: ProcessImage<'c>,
-    /// The layout of an image.
+    /// The layout of a process image.
     pub catalogue: &'c Catalogue,
     /// Time between two images.
     pub interval: Duration,

@@ -155,7 +155,7 @@ pub struct ProcessImageLayout {
     pub memory: Option<String>,
     /// Time between two images.
     pub interval_ns: u64,
-    /// The place of every entry in an image.
+    /// The place of every entry in a process image.
     #[serde(flatten)]
     pub catalogue: Catalogue,
 }

@@ -96,7 +96,7 @@ impl Images {
                 Err(NoImage::Yet(_)) => std::thread::sleep(POLL_INTERVAL),
             }
         }
-        let image = CycleImage::of(&self.bytes).context("the loop's image is invalid")?;
+        let image = CycleImage::of(&self.bytes).context("the loop's process image is invalid")?;
         let header = image.header;
         let age = clock::now().since(MonotonicTime::from_ns(header.received_ns));
         let age = Duration::from_nanos(u64::try_from(age).unwrap_or(0));

@@ -52,10 +52,10 @@ fn in_memory<'a>(words: &'a [AtomicU64], catalogue: &'a Catalogue) -> PublishedI
 }
 
 #[test]
-fn what_a_loop_posts_is_shown_with_what_lies_where() {
+fn what_a_loop_publishes_is_shown_with_what_lies_where() {
     let catalogue = catalogue();
     let words: Vec<_> = (0..words_for(14)).map(|_| AtomicU64::new(0)).collect();
-    let mut publisher = ProcessImageWriter::begin(&words, 14).unwrap();
+    let mut writer = ProcessImageWriter::begin(&words, 14).unwrap();
     let shown = in_memory(&words, &catalogue);
     at_a_control_socket_with(Some(shown), None, None, |path, _| {
         let mut client = ControlClient::at(path).unwrap();
@@ -64,7 +64,7 @@ fn what_a_loop_posts_is_shown_with_what_lies_where() {
             .unwrap_err()
             .to_string();
         assert!(early.contains("nothing was published yet"), "{early}");
-        publisher.publish(&[7; 14]).unwrap();
+        writer.publish(&[7; 14]).unwrap();
         for ended in [false, true] {
             let image = client.request(&Question::ProcessImage {}).unwrap();
             let last = Answer::ProcessImage {
@@ -73,7 +73,7 @@ fn what_a_loop_posts_is_shown_with_what_lies_where() {
                 ended,
             };
             assert_eq!(image, last);
-            publisher.end();
+            writer.end();
         }
         let Answer::Layout(layout) = client.request(&Question::Layout {}).unwrap() else {
             panic!("no layout")
