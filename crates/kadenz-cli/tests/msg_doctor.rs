@@ -35,6 +35,17 @@ fn a_bus_that_works_and_one_that_does_not_are_distinguished() {
 }
 
 #[test]
+fn the_error_of_a_bus_names_it_once_where_it_helps() {
+    for (query, times) in [("iface=nowhere0", 1), ("tll=1", 0)] {
+        let url = format!("udpm://239.255.77.10:7910?{query}");
+        let said = run(&["msg", "echo", "A", "--url", &url]);
+        assert_eq!(said.code, 2, "{}", said.out);
+        let found = said.err.matches("kadenz msg doctor").count();
+        assert_eq!(found, times, "{}", said.err);
+    }
+}
+
+#[test]
 fn what_is_no_multicast_is_refused() {
     for (url, words) in [
         ("memq://", "begins with udpm://"),

@@ -446,7 +446,6 @@ fn providers_are_listed_with_what_they_promise() {
 
 #[test]
 fn what_cannot_be_is_exit_code_2_with_the_remedy() {
-    const NO_INTERFACE: &str = "udpm://239.255.76.67:7667?iface=nowhere0";
     for (arguments, word) in [
         (&["echo", "A", "--url", "warp://x"][..], "udpm"),
         (&["echo", "(", "--url", "memq://"][..], "regular expression"),
@@ -477,15 +476,10 @@ fn what_cannot_be_is_exit_code_2_with_the_remedy() {
             &["echo", "A", "--url", "udpm://10.0.0.1:7667"][..],
             "give one of 224.0.0.0",
         ),
-        (
-            &["echo", "A", "--url", NO_INTERFACE][..],
-            "kadenz msg doctor",
-        ),
     ] {
         let said = run(&[&["msg"], arguments].concat());
         assert_eq!(said.code, 2, "{arguments:?}: {}", said.err);
         assert!(said.err.contains(word), "{arguments:?}: {}", said.err);
-        assert!(said.err.matches("msg doctor").count() < 2, "{}", said.err);
     }
     let said = run(&["msg", "echo", "(", "--url", "memq://"]);
     assert!(!said.err.contains("the bus cannot"), "{}", said.err);
