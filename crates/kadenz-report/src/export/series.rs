@@ -40,6 +40,7 @@ impl<'a> SeriesReader<'a> {
         &self.series.name
     }
 
+    #[cfg(feature = "parquet")]
     pub(super) fn series(&self) -> &'a Series {
         self.series
     }

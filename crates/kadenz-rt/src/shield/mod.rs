@@ -1,8 +1,8 @@
 //! C: the CPU shield, which keeps everything else off some CPUs, and restores the machine afterwards.
 //!
 //! [`raise`] moves threads, interrupts and the kernel's own workers to the other CPUs; the threads that are to run
-//! there alone enter by a [`ShieldEntrance`]. Dropping the [`Shield`] undoes everything. Every change is in a journal on
-//! the disk before it is made, so that [`restore`] can undo the changes of a killed process ([`leftovers`] finds
+//! there alone enter by a [`ShieldEntrance`]. Dropping the [`Shield`] undoes everything. Every change is in a journal
+//! on the disk before it is made, so that [`restore`] can undo the changes of a killed process ([`leftovers`] finds
 //! them). `docs/shield.md` names every file that is changed.
 //!
 //! None of this is real-time safe: it reads and writes files, allocates, locks and blocks. A
