@@ -133,23 +133,23 @@ pub fn experiment(
     let mut run = session::begin(&experiment.measuring.session)?;
     let members = members(&experiment, &mut run)?;
     let control = experiment.control.map(Control::start).transpose()?;
-    let mut companion = experiment.program.map(Companion::start).transpose()?;
+    let mut program = experiment.program.map(MeasuredProgram::start).transpose()?;
     stop.wait(experiment.start_delay);
     let ongoing = experiment.measuring.start(run)?;
     let mut ended_by = {
-        let mut watch = CompanionWatch {
+        let mut watch = MeasuredProgramWatch {
             watch,
-            companion: companion.as_mut(),
+            program: program.as_mut(),
             stop,
         };
         measuring_threads::work(&ongoing, members, stop, &mut watch)?
     };
-    let program = match companion {
-        Some(mut companion) => {
-            if companion.ended.is_some() {
+    let program = match program {
+        Some(mut program) => {
+            if program.ended.is_some() {
                 ended_by = EndedBy::ProgramEnded;
             }
-            companion.wait(&ongoing.running)
+            program.wait(&ongoing.running)
         }
         None => None,
     };
@@ -225,13 +225,13 @@ fn member(
 }
 
 /// The program that runs beside the measurement.
-struct Companion {
+struct MeasuredProgram {
     child: Child,
     relay: SignalRelay,
     ended: Option<ExitStatus>,
 }
 
-impl Companion {
+impl MeasuredProgram {
     fn start(mut command: Command) -> Result<Self, ExperimentError> {
         let program = command.get_program().to_string_lossy().into_owned();
         let relay = SignalRelay::install();
@@ -309,18 +309,18 @@ impl Control {
 }
 
 /// Ends the measurement when the program has ended.
-struct CompanionWatch<'a> {
+struct MeasuredProgramWatch<'a> {
     watch: &'a mut dyn Watch,
-    companion: Option<&'a mut Companion>,
+    program: Option<&'a mut MeasuredProgram>,
     stop: &'a Stop,
 }
 
-impl Watch for CompanionWatch<'_> {
+impl Watch for MeasuredProgramWatch<'_> {
     fn tick(&mut self, progress: &Progress) {
         if self
-            .companion
+            .program
             .as_mut()
-            .is_some_and(|companion| companion.has_ended())
+            .is_some_and(|program| program.has_ended())
         {
             self.stop.request();
         }
@@ -346,7 +346,7 @@ pub struct HiccupPlan {
 /// Where the two values of a sleep go.
 #[derive(Debug)]
 pub struct HiccupRecorders {
-    /// jHiccup's value.
+    /// How much longer the sleep took than the shortest one seen.
     pub hiccup: SeriesRecorder,
     /// The value against the intended time.
     pub lateness: SeriesRecorder,

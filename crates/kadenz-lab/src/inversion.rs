@@ -1,8 +1,7 @@
 //! Priority inversion, staged: which tasks does a real-time task wait for at a shared lock?
 //!
-//! Source: H. Yoon, J. Song and J. Lee, *Real-Time Performance Analysis in Linux-Based Robotic
-//! Systems* (Linux Symposium 2009), figure 3 and section 2: with a mutex that inherits priorities
-//! and wakes by priority, the real-time task waits for one other task at most.
+//! Source: \[Yoon2009\], figure 3 and section 2: with a mutex that inherits priorities and wakes by priority, the
+//! real-time task waits for one other task at most.
 //!
 //! All tasks run on one CPU: B, an ordinary task, holds the lock; C, another ordinary task, waits for it; then D, the
 //! task of highest priority, waits for it, too. Then a task of middle priority begins much work, and B, at the same

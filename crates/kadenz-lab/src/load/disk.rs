@@ -9,7 +9,7 @@ use std::sync::Arc;
 use kadenz_rt::host::Root;
 use kadenz_rt::host::storage::{self, FileSystem};
 
-use super::options::{LoadOptions, SMALLEST_FILE, StartLoadError};
+use super::options::{LoadOptions, MIN_FILE, StartLoadError};
 use super::rates::{Counter, Tally};
 use super::workers::{Site, Workers};
 use super::{LoadGenerator, LoadKind};
@@ -122,7 +122,7 @@ pub(super) struct DiskTarget {
 }
 
 /// The size of Yoon's file: `bs=1024000 count=1024`.
-const PAPERS_FILE: u64 = 1_024_000 * 1024;
+const YOON2009_FILE: u64 = 1_024_000 * 1024;
 
 impl DiskTarget {
     /// Chooses a folder, and a size that leaves half of what is free to others.
@@ -188,8 +188,8 @@ fn size(
     let room = free.map(|free| free / 2 / files);
     let size = match (asked, room) {
         (Some(asked), _) => asked,
-        (None, Some(room)) => room.clamp(SMALLEST_FILE, PAPERS_FILE),
-        (None, None) => PAPERS_FILE,
+        (None, Some(room)) => room.clamp(MIN_FILE, YOON2009_FILE),
+        (None, None) => YOON2009_FILE,
     };
     match (room, free) {
         (Some(room), Some(free)) if size > room => Err(StartLoadError::DiskTooFull {

@@ -16,8 +16,8 @@ const MIB: usize = 1 << 20;
 const FRESH: usize = 48 * MIB;
 /// Size of a buffer in last-level caches, within the limits below.
 const CACHES: usize = 4;
-const SMALLEST_BUFFER: usize = 32 * MIB;
-const LARGEST_BUFFER: usize = 256 * MIB;
+const MIN_BUFFER: usize = 32 * MIB;
+const MAX_BUFFER: usize = 256 * MIB;
 /// At most this part of the memory that is free is taken.
 const SHARE: u64 = 4;
 
@@ -64,17 +64,17 @@ fn buffer(
 ) -> Result<usize, StartLoadError> {
     let cache = cache.and_then(|cache| usize::try_from(cache).ok());
     let large = cache
-        .map_or(2 * SMALLEST_BUFFER, |cache| cache.saturating_mul(CACHES))
-        .clamp(SMALLEST_BUFFER, LARGEST_BUFFER);
+        .map_or(2 * MIN_BUFFER, |cache| cache.saturating_mul(CACHES))
+        .clamp(MIN_BUFFER, MAX_BUFFER);
     let Some(available) = available else {
-        return Ok(SMALLEST_BUFFER);
+        return Ok(MIN_BUFFER);
     };
     let share = usize::try_from(available / SHARE).unwrap_or(usize::MAX) / threads;
     let fits = share.saturating_sub(FRESH) / 2;
-    if fits < SMALLEST_BUFFER {
+    if fits < MIN_BUFFER {
         return Err(StartLoadError::MemoryTooFull {
             available,
-            wanted: SHARE * (threads * (FRESH + 2 * SMALLEST_BUFFER)) as u64,
+            wanted: SHARE * (threads * (FRESH + 2 * MIN_BUFFER)) as u64,
         });
     }
     Ok(large.min(fits))

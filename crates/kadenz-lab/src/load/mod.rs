@@ -16,8 +16,7 @@
 //! | [`LoadKind::Timer`] | short sleeps, and wake-ups from CPU to CPU | wake-ups/s |
 //! | [`LoadKind::Heavy`] | disk, processes, network and files together | as theirs |
 //!
-//! `Heavy` is the stress of H. Yoon, J. Song and J. Lee, *Real-Time Performance Analysis in
-//! Linux-Based Robotic Systems* (Linux Symposium 2009), figure 5.
+//! `Heavy` is the stress of \[Yoon2009\], figure 5.
 //!
 //! ```
 //! use kadenz_lab::load::{self, LoadKind, LoadOptions};

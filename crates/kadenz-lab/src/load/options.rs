@@ -11,7 +11,7 @@ pub const MAX_THREADS: usize = 1024;
 /// The maximum number of groups of senders and receivers.
 pub const MAX_GROUPS: usize = 200;
 /// The smallest file that a disk is loaded with: one block of Yoon's `dd`.
-pub(super) const SMALLEST_FILE: u64 = 1_024_000;
+pub(super) const MIN_FILE: u64 = 1_024_000;
 
 /// How much load. The default asks each kind for what the machine's size suggests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl LoadOptions {
         within("threads", self.threads, MAX_THREADS)?;
         within("groups", self.groups, MAX_GROUPS)?;
         match self.size {
-            Some(size) if size < SMALLEST_FILE => Err(StartLoadError::OutOfRange {
+            Some(size) if size < MIN_FILE => Err(StartLoadError::OutOfRange {
                 what: "size",
                 given: format!("{size} bytes"),
                 range: "one block of 1024000 bytes at least, for example 1GiB".to_owned(),

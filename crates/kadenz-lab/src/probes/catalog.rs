@@ -46,11 +46,11 @@ pub enum Measures {
 pub enum Language {
     /// C, built by `cc`.
     C,
-    /// By `c++`.
+    /// C++, built by `c++`.
     CPlusPlus,
-    /// By `idlc`, of the second file, and `cc`.
+    /// C with types from the second file, built by `idlc` and `cc`.
     CWithIdl,
-    /// By `cmake`, with C++.
+    /// C++, built by `cmake`.
     CMake,
     /// Rust, built by `cargo`.
     Rust,

@@ -44,7 +44,7 @@ pub(crate) enum ProbeEvent {
 /// What the measurement still needs of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// Further lines.
+    /// Further lines with measured values.
     More,
     /// The end of the probe.
     Nothing,

@@ -123,14 +123,14 @@ impl Picoseconds {
 
 impl LinkSpeed {
     /// The speeds of robots' networks lie between these limits, in bits per second.
-    const SLOWEST: u64 = 1_000_000;
-    const FASTEST: u64 = 400_000_000_000;
+    const MIN: u64 = 1_000_000;
+    const MAX: u64 = 400_000_000_000;
 
     /// A speed of this many megabits per second, 1 to 400,000.
     #[must_use]
     pub(crate) const fn mbit(megabits: u64) -> Option<Self> {
         let bits = megabits.saturating_mul(1_000_000);
-        if bits < Self::SLOWEST || bits > Self::FASTEST {
+        if bits < Self::MIN || bits > Self::MAX {
             return None;
         }
         match NonZeroU64::new(bits) {
@@ -166,7 +166,7 @@ impl FromStr for LinkSpeed {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let bits = SPEED.read(text)?;
-        let known = (Self::SLOWEST..=Self::FASTEST).contains(&bits);
+        let known = (Self::MIN..=Self::MAX).contains(&bits);
         NonZeroU64::new(bits)
             .filter(|_| known)
             .map(Self)

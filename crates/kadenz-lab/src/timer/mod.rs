@@ -1,7 +1,6 @@
 //! The two timer suites of \[Sticha2014\], for every sleeper.
 //!
-//! Source: J. Sticha, *Validating the Real-Time Capabilities of the ROS Communication Middleware*
-//! (2014), sections 4.1 (one-shot timer) and 4.2 (cyclic timer).
+//! Source: sections 4.1 (one-shot timer) and 4.2 (cyclic timer).
 
 mod cyclic;
 mod oneshot;

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_three_values_of_the_thesis() {
+    fn the_three_values_of_sticha2014() {
         let mut meter = OneShotMeter::new(at(1_000), Duration::from_millis(1));
         let samples = meter.fired(at(11_000), at(1_112_000), 90_000);
         assert_eq!(samples.measured.value_ns, 101_000);

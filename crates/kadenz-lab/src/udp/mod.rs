@@ -1,5 +1,4 @@
-//! Is plain Ethernet and UDP good enough for this robot? The measurements of Enner's post
-//! "Analyzing the viability of Ethernet and UDP for robot control" (Software for Robots, 2017).
+//! Is plain Ethernet and UDP good enough for this robot? The measurements of \[Enner2016b\].
 //!
 //! A controller keeps a beat. On each beat it sends a packet to every device, or one broadcast to
 //! all of them; the devices send it back; the controller takes the time. The protocol itself is

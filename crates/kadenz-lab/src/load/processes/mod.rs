@@ -35,13 +35,13 @@ use super::{LoadGenerator, LoadKind};
 /// Yoon's `hackbench 20` on four CPUs.
 const GROUPS_A_CPU: usize = 5;
 /// The default takes no more groups than Yoon's.
-const PAPERS_GROUPS: usize = 20;
+const YOON2009_GROUPS: usize = 20;
 /// Receivers of a group, and senders: hackbench's `--fds=20`.
 const RECEIVERS: usize = 20;
 
 /// Groups of senders and receivers, and a thread that starts processes.
 pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<LoadGenerator, StartLoadError> {
-    let default = (GROUPS_A_CPU * cpus()).min(PAPERS_GROUPS);
+    let default = (GROUPS_A_CPU * cpus()).min(YOON2009_GROUPS);
     let groups = options.groups.unwrap_or(default);
     let (messages, started) = (Tally::new(groups * RECEIVERS), Tally::new(1));
     let mut workers = Workers::new(LoadKind::Processes, site);

@@ -22,8 +22,8 @@ const DETECTION: Picoseconds = Picoseconds::from_ns(50_000_000);
 const MAX_SPAN: Picoseconds = Picoseconds::from_ns(1_000_000_000);
 /// Maximum number of the shortest frames that 1 Gbit/s carries in a second.
 const MAX_PACKETS: u128 = 1_488_095;
-const SMALLEST_BUFFER: u64 = 1518;
-const LARGEST_BUFFER: u64 = 64 << 20;
+const MIN_BUFFER: u64 = 1518;
+const MAX_BUFFER: u64 = 64 << 20;
 
 /// Makes a checked topology of a file as written. It holds the text, to name lines, and the names so far.
 struct TopologyChecker<'a> {
@@ -199,7 +199,7 @@ impl TopologyChecker<'_> {
             return Ok(BUFFER);
         };
         let size: ByteSize = self.quantity(text)?;
-        if !(SMALLEST_BUFFER..=LARGEST_BUFFER).contains(&size.0) {
+        if !(MIN_BUFFER..=MAX_BUFFER).contains(&size.0) {
             return Err(self.refuse(
                 text,
                 format!("a buffer of {size} is out of range"),

@@ -178,11 +178,11 @@ pub struct Traffic {
 
 /// Limits of a topology; a file beyond one is refused.
 pub mod limits {
-    /// Hosts: as many as one address range and one process hold easily.
+    /// Maximum number of hosts: as many as one address range and one process hold easily.
     pub const HOSTS: usize = 64;
-    /// Most switches.
+    /// Maximum number of switches.
     pub const SWITCHES: usize = 16;
-    /// Most links.
+    /// Maximum number of links.
     pub const LINKS: usize = 128;
     pub(crate) const CUTS: usize = 64;
     /// Kinds of other traffic.

@@ -38,7 +38,7 @@ const TAG: u32 = 4;
 /// The shortest frame from destination to check sequence: IEEE 802.3-2018, clause 3.2.8.
 const MIN: u32 = 64;
 /// The largest packet in a frame: IEEE 802.3-2018, clause 3.2.7; RFC 894.
-const LARGEST_PACKET: u32 = 1500;
+const MAX_PACKET: u32 = 1500;
 /// Fragments except for the last carry a multiple of this: RFC 791, section 3.1.
 const FRAGMENT_UNIT: u32 = 8;
 
@@ -88,16 +88,14 @@ pub struct StoreAndForward(Picoseconds);
 
 impl Payload {
     /// The largest payload.
-    pub(crate) const LARGEST: Self = Self(65_507);
+    pub(crate) const MAX: Self = Self(65_507);
 
     /// A payload of this many bytes; zero is allowed.
     ///
     /// # Errors
     /// [`PayloadTooLargeError`] beyond 65,507.
     pub fn new(bytes: u64) -> Result<Self, PayloadTooLargeError> {
-        let inside = u32::try_from(bytes)
-            .ok()
-            .filter(|it| *it <= Self::LARGEST.0);
+        let inside = u32::try_from(bytes).ok().filter(|it| *it <= Self::MAX.0);
         inside.map(Self).ok_or(PayloadTooLargeError(bytes))
     }
 
@@ -109,10 +107,10 @@ impl Payload {
 
     /// The frames that carry it, in the order in which they are sent: one, or IPv4's fragments of it.
     pub fn frames(self, tag: Tag) -> impl Iterator<Item = EthernetFrame> + Clone {
-        let most = (LARGEST_PACKET - IPV4_HEADER) / FRAGMENT_UNIT * FRAGMENT_UNIT;
+        let most = (MAX_PACKET - IPV4_HEADER) / FRAGMENT_UNIT * FRAGMENT_UNIT;
         let datagram = UDP_HEADER + self.0;
         // A datagram that fits need not end at a multiple of eight.
-        let most = if datagram <= LARGEST_PACKET - IPV4_HEADER {
+        let most = if datagram <= MAX_PACKET - IPV4_HEADER {
             datagram
         } else {
             most
