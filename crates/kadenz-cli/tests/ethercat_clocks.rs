@@ -35,7 +35,7 @@ fn delays_and_clocks_are_those_of_the_segment() {
 }
 
 #[test]
-fn latency_in_cycles_stands_beside_the_paper_s() {
+fn latency_in_cycles_stands_beside_that_of_yoon2009() {
     let json = answer_of(
         "latency",
         &[

@@ -191,7 +191,7 @@ fn a_loop_that_stands_still_is_known_by_the_age_of_its_last_cycle() {
 }
 
 #[test]
-fn readers_behind_a_mutex_ask_the_control_socket_as_in_the_paper() {
+fn readers_behind_a_mutex_ask_the_control_socket_as_in_yoon2009() {
     let robot = Robot::start("mutex", &["--readers", "pi-mutex"]);
     let imu = robot.ask("inputs", &["inputs", "--device", "torso imu"]);
     assert!(imu["cycle"].as_u64() > Some(0), "{imu}");

@@ -108,7 +108,7 @@ fn a_loop_keeps_the_segment_s_time_and_moves_its_drives_as_a_file_says() {
 }
 
 #[test]
-fn a_loop_stands_beside_the_paper_s_figure() {
+fn a_loop_stands_beside_the_figure_of_yoon2009() {
     let folder = folder();
     let said = drive(folder.path(), &["--spin", "50us"]);
     assert_ended_well(&said);

@@ -189,14 +189,15 @@ fn killed_it_leaves_nothing() {
     wait_until(|| of_group().is_empty());
 }
 
-/// Numbers of the processes for which `wished` accepts the fields of `/proc/PID/stat` after the name.
-fn processes(wished: impl Fn(&str) -> bool) -> Vec<String> {
+/// Numbers of the processes for which `is_meant` accepts the fields of `/proc/PID/stat` after the name.
+fn processes(is_meant: impl Fn(&str) -> bool) -> Vec<String> {
     let all = std::fs::read_dir("/proc").unwrap().map(Result::unwrap);
-    let wished = all.filter(|process| {
+    let found = all.filter(|process| {
         let stat = std::fs::read_to_string(process.path().join("stat")).unwrap_or_default();
-        stat.rsplit_once(") ").is_some_and(|(_, stat)| wished(stat))
+        stat.rsplit_once(") ")
+            .is_some_and(|(_, stat)| is_meant(stat))
     });
-    wished
+    found
         .map(|process| process.file_name().to_string_lossy().into_owned())
         .collect()
 }

@@ -175,7 +175,7 @@ fn a_deadline_that_nothing_keeps_is_exit_code_1() {
 /// Load, shield and all measures, as in Yoon's experiment, for moments only.
 #[cfg(target_os = "linux")]
 #[test]
-fn the_papers_experiment_is_one_command() {
+fn the_experiment_of_yoon2009_is_one_command() {
     let folder = folder();
     let out = folder.path().join("tuning");
     let said = run_line(&format!(

@@ -12,7 +12,7 @@ use kadenz_report::modes::sim::Recipe;
 use kadenz_report::modes::{Finder, Mode, Point};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut recipe = Recipe::blog();
+    let mut recipe = Recipe::enner2016b();
     if let Some(samples) = std::env::args().nth(1) {
         recipe.samples = samples.parse()?;
     }

@@ -6,7 +6,7 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Value, json};
 
 use crate::json::{ComparisonOutput, Output};
-use crate::matrix::MatrixOutput;
+use crate::matrix::Matrix;
 use crate::modes::ModesOutput;
 
 /// One schema file: a group of commands, each with its answer under its name in `$defs`.
@@ -86,7 +86,7 @@ impl SchemaFile {
             run,
             Self::root::<Output<'_>>("output", 1).titled("Output of Kadenz with --json"),
             Self::root::<ComparisonOutput<'_>>("compare", 1),
-            Self::root::<MatrixOutput<'_>>("matrix", 1).titled("A matrix of real-time measures"),
+            Self::root::<Matrix>("matrix", 1).titled("A matrix of real-time measures"),
             Self::root::<ModesOutput>("modes", 1),
         ]
     }
@@ -195,9 +195,10 @@ fn forbid_null(schema: &mut Value) {
     }
 }
 
-/// Links become their words, and lines one line.
+/// Links become their words, escaped brackets brackets, and lines one line.
 fn plain(text: &str) -> String {
     let text = text.replace("`None`", "null").replace('\n', " ");
+    let text = text.replace("\\[", "[").replace("\\]", "]");
     let mut parts = text.split("[`");
     let mut plain = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -233,8 +234,9 @@ mod tests {
 
     #[test]
     fn descriptions_have_no_words_of_rust() {
-        let text =
-            plain("By [`Display`](std::fmt::Display) or\n[`Self::name`]; `None` where none is.");
-        assert_eq!(text, "By Display or Self::name; null where none is.");
+        let text = plain(
+            "By [`Display`](std::fmt::Display) or\n[`Self::name`]; `None` where \\[none\\] is.",
+        );
+        assert_eq!(text, "By Display or Self::name; null where [none] is.");
     }
 }

@@ -111,9 +111,8 @@ pub(crate) fn of_a_coarse_log() -> SeriesSummary {
     SeriesSummary::new(series, &histogram, Vec::new(), 0)
 }
 
-/// The four data sets of Enner's "The Importance of Metrics and Operating Systems", rebuilt as
-/// histograms of the same count, mean, deviation and maximum.
-pub(crate) fn blog() -> Vec<Summary> {
+/// The four data sets of [Enner2016], rebuilt as histograms of the same count, mean, deviation and maximum.
+pub(crate) fn enner2016() -> Vec<Summary> {
     const ROWS: [(&str, u64, f64, f64, i64); 4] = [
         ("Windows 10", 80_304_595, 550e3, 370e3, 17_170_000),
         ("OSX 10.9.5", 65_282_969, 320e3, 30e3, 12_650_000),

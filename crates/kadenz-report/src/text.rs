@@ -21,7 +21,7 @@ pub struct Text(String);
 /// The style of emphasised words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Emphasis {
-    /// Bold.
+    /// Bold, in the usual colour.
     Bold,
     /// Bold and green.
     Good,
@@ -268,7 +268,7 @@ const MIN_WIDTH: u16 = 32;
 /// Options of drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Available columns.
+    /// Available width, in characters.
     pub width: u16,
     /// Lines and colours; without them tables are Markdown.
     pub rich: bool,

@@ -212,7 +212,7 @@ pub(crate) fn report_run(options: &OutcomeOptions<'_>) -> anyhow::Result<Outcome
         },
     })?;
     if details && !output::is_json() {
-        output::note(&whereabouts(options.folder, report.as_deref()));
+        output::note(&paths_of_run(options.folder, report.as_deref()));
     }
     silent.iter().for_each(|remedy| output::complain(remedy));
     if let Some(error) = unwritten {
@@ -265,7 +265,7 @@ fn silence(run: &Summary) -> Option<String> {
 pub(crate) fn note_run(folder: &Path) -> anyhow::Result<()> {
     let runs = read(std::iter::once(folder))?;
     output::note(&run_documents::summaries(&runs).terminal(Style::plain()));
-    output::note(&whereabouts(folder, None));
+    output::note(&paths_of_run(folder, None));
     Ok(())
 }
 
@@ -385,7 +385,7 @@ pub(crate) fn judge(runs: &[Summary]) -> Outcome {
 }
 
 /// The paths of a run and its page.
-pub(crate) fn whereabouts(folder: &Path, report: Option<&Path>) -> String {
+pub(crate) fn paths_of_run(folder: &Path, report: Option<&Path>) -> String {
     match report {
         Some(page) => format!("run: {}\nreport: {}", folder.display(), page.display()),
         None => format!(

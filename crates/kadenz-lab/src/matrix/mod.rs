@@ -1,7 +1,6 @@
 //! Which real-time measure reduces which latency, on this machine?
 //!
-//! The matrix of H. Yoon, J. Song and J. Lee, "Real-Time Performance Analysis in Linux-Based Robotic
-//! Systems" (2009), section 3: a beat is kept under each combination of priority, locked memory, CPU
+//! The matrix of \[Yoon2009\], section 3: a beat is kept under each combination of priority, locked memory, CPU
 //! shield and spinning sleep, on an idle machine and on one under heavy load. Yoon measured its
 //! cells one after another; here they take turns in short rounds, so that a machine that drifts
 //! spoils none of them alone.
@@ -51,7 +50,7 @@ impl Schedule {
     ///
     /// let schedule = Schedule {
     ///     loads: vec![Load::Unloaded, Load::Heavy],
-    ///     cells: Combination::PAPER.to_vec(),
+    ///     cells: Combination::YOON2009.to_vec(),
     ///     rounds: 36,
     /// };
     /// assert_eq!(schedule.visits().count(), 2 * 9 * 36);
@@ -88,7 +87,7 @@ mod tests {
     fn schedule(rounds: u32) -> Schedule {
         Schedule {
             loads: vec![Load::Unloaded, Load::Heavy],
-            cells: Combination::PAPER.to_vec(),
+            cells: Combination::YOON2009.to_vec(),
             rounds,
         }
     }
@@ -116,7 +115,7 @@ mod tests {
     #[test]
     fn no_cell_has_a_place_of_its_own() {
         let visits: Vec<Visit> = schedule(200).visits().take(200 * 9).collect();
-        for cell in Combination::PAPER {
+        for cell in Combination::YOON2009 {
             let places = visits.iter().enumerate();
             let sum: usize = places
                 .filter(|(_, it)| it.cell == cell)

@@ -38,11 +38,11 @@ impl Percent {
     pub const P99_9: Self = Self(WHOLE - WHOLE / 1_000);
     /// 99.99 %.
     pub const P99_99: Self = Self(WHOLE - WHOLE / 10_000);
-    /// 99.999.
+    /// 99.999 %.
     pub const P99_999: Self = Self(WHOLE - WHOLE / 100_000);
 
     /// The percentiles that every report names: 50, 90, 99, 99.9, 99.99 and so on to nine nines.
-    pub const LADDER: [Self; 10] = [
+    pub const REPORTED: [Self; 10] = [
         Self::P50,
         Self::P90,
         Self::P99,
@@ -173,15 +173,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ladder_prints_its_nines() {
-        let names: Vec<String> = Percent::LADDER.iter().map(Percent::to_string).collect();
+    fn the_reported_percentiles_print_their_nines() {
+        let names: Vec<String> = Percent::REPORTED.iter().map(Percent::to_string).collect();
         assert_eq!(names[..5], ["50", "90", "99", "99.9", "99.99"]);
         assert_eq!(names[9], "99.9999999");
     }
 
     #[test]
     fn a_percentile_is_carried_from_exactly_one_sample_beyond() {
-        for (index, percent) in Percent::LADDER.iter().enumerate().skip(1) {
+        for (index, percent) in Percent::REPORTED.iter().enumerate().skip(1) {
             let needed = 10_u64.pow(index as u32);
             assert!(percent.is_carried_by(needed), "{percent} by {needed}");
             assert!(
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn a_percentile_needs_as_many_samples_as_it_has_nines() {
         assert_eq!(Percent::P50.needed(), 2);
-        for (nines, percent) in (1..).zip(&Percent::LADDER[1..]) {
+        for (nines, percent) in (1..).zip(&Percent::REPORTED[1..]) {
             assert_eq!(percent.needed(), 10_u64.pow(nines));
             assert!(percent.is_carried_by(percent.needed()));
             assert!(!percent.is_carried_by(percent.needed() - 1));

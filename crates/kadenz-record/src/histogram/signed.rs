@@ -141,16 +141,16 @@ impl SignedHistogram {
         self.max()
     }
 
-    /// The percentiles of [`Percent::LADDER`] that the recorded values can carry, ascending: each with the
+    /// The percentiles of [`Percent::REPORTED`] that the recorded values can carry, ascending: each with the
     /// highest value of its range, by exact rank.
     pub fn percentiles(&self) -> impl Iterator<Item = (Percent, i64)> + '_ {
         let count = self.count();
-        let mut ladder = Percent::LADDER.into_iter().peekable();
+        let mut reported = Percent::REPORTED.into_iter().peekable();
         let mut seen = 0_u64;
         let mut buckets = self.buckets();
         let mut high = 0;
         std::iter::from_fn(move || {
-            let percent = ladder.next_if(|percent| percent.is_carried_by(count))?;
+            let percent = reported.next_if(|percent| percent.is_carried_by(count))?;
             while seen < percent.rank(count) {
                 let bucket = buckets.next()?;
                 seen = seen.saturating_add(bucket.count);

@@ -91,9 +91,8 @@ impl Measure {
     }
 }
 
-/// A combination of measures: a column of the matrix, `none`, `M`, ... `PMCSI`. Named as in H. Yoon,
-/// J. Song and J. Lee, "Real-Time Performance Analysis in Linux-Based Robotic Systems" (2009),
-/// figures 7 and 8, which have no I.
+/// A combination of measures: a column of the matrix, `none`, `M`, ... `PMCSI`. Named as in figures 7 and 8 of
+/// \[Yoon2009\], which have no I.
 ///
 /// ```
 /// use kadenz_record::run::matrix::{Combination, Measure};
@@ -124,7 +123,7 @@ impl Combination {
     pub const NONE: Self = Self(0);
 
     /// Yoon's combinations, in the order of its columns.
-    pub const PAPER: [Self; 9] = [
+    pub const YOON2009: [Self; 9] = [
         Self::NONE,
         Self::of(&[Measure::Memory]),
         Self::of(&[Measure::Cpu]),
@@ -167,8 +166,8 @@ impl Combination {
 
     /// All combinations: those of Yoon first, in its order, the others after by their cost.
     pub fn all() -> impl Iterator<Item = Self> {
-        let others = (0..32).map(Self).filter(|c| !Self::PAPER.contains(c));
-        Self::PAPER.into_iter().chain(others)
+        let others = (0..32).map(Self).filter(|c| !Self::YOON2009.contains(c));
+        Self::YOON2009.into_iter().chain(others)
     }
 
     /// Whether a measure is in it.
@@ -398,8 +397,11 @@ mod tests {
     }
 
     #[test]
-    fn names_are_those_of_the_paper_and_lead_back() {
-        let names: Vec<String> = Combination::PAPER.iter().map(ToString::to_string).collect();
+    fn names_are_those_of_yoon2009_and_lead_back() {
+        let names: Vec<String> = Combination::YOON2009
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         assert_eq!(
             names,
             ["none", "M", "C", "MC", "P", "PM", "PC", "PMC", "PMCS"]
@@ -419,10 +421,10 @@ mod tests {
         let names = Combination::IDLE.map(|it| it.to_string());
         assert_eq!(names, ["I", "PMI", "PMCI"]);
         for combination in Combination::IDLE {
-            let mut partners = Combination::PAPER.iter();
+            let mut partners = Combination::YOON2009.iter();
             assert!(partners.any(|it| it.with(Measure::Idle) == combination));
         }
-        assert!(!Combination::PAPER.iter().any(|it| it.has(Measure::Idle)));
+        assert!(!Combination::YOON2009.iter().any(|it| it.has(Measure::Idle)));
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub struct TestbedSwitch {
     pub forwarding_ns: u64,
 }
 
-/// A cable.
+/// A cable between two hosts or switches.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestbedLink {
@@ -64,7 +64,7 @@ pub struct Modelled {
     pub lost: u64,
     /// Median of the modelled round trips.
     pub p50_ns: u64,
-    /// 99 %.
+    /// 99th percentile of the modelled round trips.
     pub p99_ns: u64,
     /// The longest modelled round trip.
     pub max_ns: u64,

@@ -50,7 +50,7 @@ impl Default for Tune {
         Self {
             claim_percent: Percent::P99_99,
             loads: Vec::new(),
-            cells: Combination::PAPER.to_vec(),
+            cells: Combination::YOON2009.to_vec(),
             priority: DEFAULT_PRIORITY,
             shield: BTreeSet::new(),
             not_granted: Vec::new(),

@@ -28,7 +28,7 @@ pub enum WriteSamplesError {
     /// Arrow could not form a record batch; a defect of Kadenz.
     #[error("cannot form a record batch: {source}; please report this")]
     Encode {
-        /// Arrow's error.
+        /// What the library of Arrow reports.
         #[from]
         source: ArrowError,
     },

@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let what = arguments.next().unwrap_or_default();
     let days: Option<u64> = arguments.next().map(|it| it.parse()).transpose()?;
     let samples: Option<u64> = arguments.next().map(|it| it.parse()).transpose()?;
-    let samples = samples.unwrap_or(Recipe::blog().samples);
+    let samples = samples.unwrap_or(Recipe::enner2016b().samples);
     let result = match what.as_str() {
         "found" => found(days.unwrap_or(1), samples)?,
         "nothing" => nothing(days.unwrap_or(10), samples)?,

@@ -124,7 +124,7 @@ impl Surroundings {
             noise: self.noise.clone(),
             disturbances: self.disturbances.clone(),
             seed,
-            ..Recipe::blog()
+            ..Recipe::enner2016b()
         }
     }
 }

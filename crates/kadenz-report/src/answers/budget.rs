@@ -138,7 +138,7 @@ pub struct Layer {
     pub series: &'static str,
     /// Median, in nanoseconds; absent where there are too few values.
     pub p50_ns: Option<i64>,
-    /// 99.9th percentile.
+    /// 99.9th percentile, in nanoseconds; absent where there are too few values.
     pub p99_9_ns: Option<i64>,
     /// Largest value that was measured.
     pub max_ns: Option<i64>,

@@ -22,7 +22,7 @@ pub struct Beside {
     pub lost: Option<u64>,
     /// Median, in nanoseconds.
     pub p50_ns: Option<i64>,
-    /// 99 %.
+    /// 99th percentile, in nanoseconds.
     pub p99_ns: Option<i64>,
     /// The largest, in nanoseconds.
     pub max_ns: Option<i64>,

@@ -130,7 +130,7 @@ fn seen(noise: LevelNoise, seconds: usize, pairs: u64, shift: f64) -> Seen {
         bad: false,
         level: 1.0,
     };
-    let percents = Percent::LADDER.map(Metric::Percentile);
+    let percents = Percent::REPORTED.map(Metric::Percentile);
     let mut seen = Seen::default();
     for _ in 0..pairs {
         let (before, after) = (source.run(seconds, 1.0), source.run(seconds, shift));

@@ -10,15 +10,15 @@ use crate::verdict::NOTHING_READ;
 /// A figure of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Metric {
-    /// Smallest value.
+    /// Smallest value, in nanoseconds.
     Min,
-    /// Mean.
+    /// Arithmetic mean, in nanoseconds.
     Mean,
-    /// Standard deviation.
+    /// Standard deviation, in nanoseconds.
     Stddev,
     /// The value that this percentage of the values does not exceed.
     Percentile(Percent),
-    /// Largest value.
+    /// Largest value, in nanoseconds.
     Max,
     /// Samples above the deadline.
     Misses,

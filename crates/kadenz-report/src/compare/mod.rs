@@ -31,7 +31,7 @@ pub(crate) const MIN_BEYOND: u64 = 10;
 pub struct CompareOptions {
     /// Confidence of the intervals, 0 to 1.
     pub confidence: f64,
-    /// Percentiles to compare besides those of the ladder.
+    /// Percentiles to compare besides [`Percent::REPORTED`].
     pub percentiles: Vec<Percent>,
 }
 
@@ -104,7 +104,7 @@ pub struct FigureComparison {
     pub metric: Metric,
     /// The baseline's: times in nanoseconds, `misses` as a number, `miss-rate` as a share.
     pub baseline: f64,
-    /// The candidate's.
+    /// The candidate's, in the same unit.
     pub candidate: f64,
     /// Candidate by baseline; `None` where the baseline is not above zero.
     pub ratio: Option<f64>,
@@ -206,7 +206,7 @@ impl Comparison {
         let Some((baseline, others)) = runs.split_first() else {
             return comparison;
         };
-        let mut percents: Vec<Percent> = Percent::LADDER.to_vec();
+        let mut percents: Vec<Percent> = Percent::REPORTED.to_vec();
         percents.extend(&options.percentiles);
         let metrics = metrics(percents);
         let matched: Vec<Matched> = (0..baseline.series.len())

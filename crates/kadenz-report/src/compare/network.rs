@@ -1,5 +1,5 @@
-//! Round trips of several runs in the manner of Enner's "Analyzing the viability of Ethernet and UDP for robot
-//! control", which compares switches and hosts: the 90 % round trip, its wire part, and the rest.
+//! Round trips of several runs in the manner of [Enner2016b], which compares switches and hosts: the 90 % round trip,
+//! its wire part, and the rest.
 
 use kadenz_record::run::network::{Network, RTT, WirePath};
 use schemars::JsonSchema;

@@ -180,7 +180,7 @@ fn series_are_matched_by_name_or_by_being_the_only_one() {
 }
 
 #[test]
-fn a_percentile_besides_the_ladder_is_compared_when_asked_for() {
+fn a_percentile_besides_the_reported_ones_is_compared_when_asked_for() {
     let series = || series_of(named("x", Kind::Lateness), &[(100, 900), (300, 100)]);
     let runs = [run_of("a", vec![series()]), run_of("b", vec![series()])];
     let p95: Percent = "95".parse().unwrap();

@@ -19,7 +19,7 @@ pub enum Unit {
     Milliseconds,
     /// For latencies below a millisecond.
     Microseconds,
-    /// Kadenz's own.
+    /// As run folders have them.
     Nanoseconds,
 }
 

@@ -71,7 +71,7 @@ pub enum ExportFormat {
 }
 
 impl ExportFormat {
-    /// Every format.
+    /// Every format, files of percentiles in each unit.
     pub const ALL: [Self; 7] = [
         Self::Hlog,
         Self::Hgrm(Unit::Milliseconds),

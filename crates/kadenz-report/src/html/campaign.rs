@@ -1,8 +1,7 @@
 //! The page of a campaign: its tables, and every run at once. It needs no script.
 //!
 //! Runs by sizes of values are drawn as a heat map (a row a run, a column a size of values, a colour for how many) and
-//! as the long-term view of Sticha 2014 ("Validating the Real-Time Capabilities of the ROS Communication Middleware"): a
-//! line a run, one behind the other.
+//! as the long-term view of [Sticha2014]: a line a run, one behind the other.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

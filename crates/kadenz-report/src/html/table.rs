@@ -69,8 +69,8 @@ pub(super) fn table(
 fn all_figures(page: &Page<'_>) -> Document {
     let most = page.series.iter().map(|s| s.summary.count).max();
     let carried = |it: &&Percent| it.is_carried_by(most.unwrap_or(0));
-    let shown = Percent::LADDER.iter().filter(carried).count() + 1;
-    let shown = &Percent::LADDER[..shown.min(Percent::LADDER.len())];
+    let shown = Percent::REPORTED.iter().filter(carried).count() + 1;
+    let shown = &Percent::REPORTED[..shown.min(Percent::REPORTED.len())];
     let is_shown = |group| matches!(group, FigureGroup::Percentile(it) if shown.contains(&it));
     let is_of = |of| move |group| group == of;
     let tables: [(_, &dyn Fn(FigureGroup) -> bool); 4] = [

@@ -63,25 +63,25 @@ fn document(page: &Page<'_>, run: &RunOnPage<'_>, tried: &TriedTunings) -> Docum
 }
 
 fn row(cell: &Cell, is_cheapest: bool) -> Vec<TableCell> {
-    let verdict = cell.verdict.filter(|_| cell.granted());
+    let verdict = cell.verdict.filter(|_| cell.granted);
     let deadline = match verdict.map(|it| it.standing) {
         Some(Standing::Kept) => TableCell::standing("kept", true),
         Some(Standing::Missed) => TableCell::standing("missed", false),
         Some(Standing::TooFew) => TableCell::text("too few samples"),
-        None if cell.granted() => TableCell::unknown(None),
+        None if cell.granted => TableCell::unknown(None),
         None => TableCell::text("not granted"),
     };
     let lacking: String = cell.lacking.iter().map(|it| it.letter()).collect();
-    let lacking = (!cell.granted()).then(|| format!("without {lacking}"));
+    let lacking = (!cell.granted).then(|| format!("without {lacking}"));
     let tuning = TableCell::text(cell.combination.to_string());
     let tuning = tuning.tagged(is_cheapest.then_some("cheapest"));
     vec![
         tuning.noted(cell.combination.words()),
         deadline.noted(lacking),
         TableCell::count(cell.verdict.map(|it| it.misses)),
-        TableCell::count(cell.count),
+        TableCell::count(cell.lateness.count),
         TableCell::span(cell.percentile(Percent::P99_9)),
-        TableCell::span(cell.max_ns),
+        TableCell::span(cell.lateness.max_ns),
     ]
 }
 

@@ -57,7 +57,7 @@ pub use sink::{Collected, EncodedInterval, Sink};
 pub enum ImportFormat {
     /// HdrHistogram interval log, V0 to V2, as jHiccup and others write it.
     Hlog,
-    /// `cyclictest --json`.
+    /// The output of `cyclictest --json`.
     CyclictestJson,
     /// The output of `cyclictest -h` or `--histfile`.
     CyclictestText,
@@ -69,7 +69,7 @@ pub enum ImportFormat {
     Irtt,
     /// `results.json` of jitterdebugger.
     Jitterdebugger,
-    /// `sockperf --full-log`.
+    /// The file of `sockperf --full-log`.
     Sockperf,
     /// Logs of bmwcarit's `ros_realtime_tests`.
     Bmwcarit,

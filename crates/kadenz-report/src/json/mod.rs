@@ -78,7 +78,7 @@ impl std::fmt::Display for Output<'_> {
 pub struct RunOutput<'a> {
     /// Path of the run folder.
     pub folder: String,
-    /// The experiment.
+    /// Name of the experiment, for example `check`.
     pub experiment: &'a str,
     /// Wall time of the start, RFC 3339.
     pub started_at: &'a str,

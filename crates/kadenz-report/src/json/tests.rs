@@ -11,7 +11,7 @@ use crate::compare::fail_if::check;
 use crate::compare::{CompareOptions, Comparison};
 use crate::modes::ModeKind;
 use crate::summary::TestbedError;
-use crate::testing::{blog, mode_of, named, run_of, sampled, searched, series_of};
+use crate::testing::{enner2016, mode_of, named, run_of, sampled, searched, series_of};
 
 pub(crate) const SCHEMAS: [(&str, &str); 4] = [
     (
@@ -215,7 +215,7 @@ fn the_output_keeps_to_its_schema() {
         vec![],
         vec![Summary::default()],
         vec![full_run(), full_run()],
-        blog(),
+        enner2016(),
     ] {
         let output = parsed(&runs);
         if let Some(complaints) = complaints(&output) {
@@ -277,7 +277,7 @@ fn the_four_percentiles_are_always_there_and_null_where_not_carried() {
         serde_json::to_string(&percentiles).unwrap(),
         r#"{"50":7,"90":7,"99":null,"99.9":null}"#
     );
-    let output = Output::new(&blog()[..1]).to_string();
+    let output = Output::new(&enner2016()[..1]).to_string();
     assert!(output.contains("\"99.99999\": "), "{output}");
     assert!(!output.contains("\"99.999999\": "), "{output}");
 }

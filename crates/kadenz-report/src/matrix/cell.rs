@@ -1,49 +1,99 @@
 //! One cell of the matrix: a combination of measures under a load.
 
+use kadenz_record::run::matrix::{Combination, Content, Load, Measure, of_series};
 use kadenz_record::run::model::TuningMeasure;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 
 use super::period::Periods;
 use super::ratio::Ratio;
-use crate::statistics::{Percent, Percentile};
+use crate::statistics::{Percent, Percentile, Percentiles, by_name};
 use crate::summary::Summary;
 use crate::verdict::Verdict;
-use kadenz_record::run::matrix::{Combination, Content, Load, Measure, of_series};
 
-/// Figures of a cell. Values are in nanoseconds.
-#[derive(Clone, Debug, PartialEq)]
+/// A combination of measures under a load.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Cell {
-    /// The requested combination of measures.
+    /// The combination of measures, for example `PM`.
+    #[serde(rename = "cell")]
     pub combination: Combination,
     /// The load during the measurement.
     pub load: Load,
-    /// Wake-ups whose lateness was recorded.
-    pub count: u64,
-    /// Smallest lateness.
-    pub min_ns: Option<i64>,
-    /// Largest lateness.
-    pub max_ns: Option<i64>,
-    /// Mean lateness.
-    pub mean_ns: Option<f64>,
-    /// Standard deviation of the lateness.
-    pub stddev_ns: Option<f64>,
-    /// The percentiles of the lateness that the sample supports.
-    pub percentiles: Vec<Percentile>,
-    /// The verdict on the deadline; absent without one.
+    /// The measures of the combination, one by one.
+    pub measures: Vec<Measure>,
+    /// Whether the run says that every measure of the cell was in force.
+    pub granted: bool,
+    /// The measures that were requested of the machine and refused.
+    #[serde(rename = "not_granted", serialize_with = "refusals")]
+    #[schemars(with = "Vec<Refusal<'_>>")]
+    pub refused: Vec<TuningMeasure>,
+    /// Lateness of its wake-ups.
+    pub lateness: Lateness,
+    /// The deadline; `null` without one.
+    #[serde(rename = "deadline")]
     pub verdict: Option<Verdict>,
-    /// The column of Yoon's table; absent where no jitter was recorded.
+    /// The cell's column in figures 7 and 8 of \[Yoon2009\]; `null` where no jitter was recorded.
     pub periods: Option<Periods>,
-    /// The 99.9th percentile of the control period less the requested period.
+    /// 99.9th percentile of the control period less the interval.
+    #[serde(rename = "excess_p99_9_ns")]
     pub excess_ns: Option<i64>,
-    /// The ratio of the excess to that of the cell `none` under the same load.
+    /// The ratio of the excess to that of the cell none under the same load.
+    #[serde(rename = "excess_against_none")]
     pub against_none: Option<Ratio>,
     /// Measures of its combination that were not granted, or of which the run says nothing.
+    #[serde(skip)]
     pub lacking: Vec<Measure>,
-    /// All measures that were requested of the machine and refused, with the reason.
-    pub refused: Vec<TuningMeasure>,
     /// Place of its lateness among the series of the run.
-    pub(crate) lateness: usize,
+    #[serde(skip)]
+    pub(crate) lateness_series: usize,
     /// Place of its jitter among the series of the run.
-    pub(crate) jitter: Option<usize>,
+    #[serde(skip)]
+    pub(crate) jitter_series: Option<usize>,
+}
+
+/// Lateness of a cell's wake-ups.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Lateness {
+    /// Wake-ups.
+    pub count: u64,
+    /// Smallest lateness in nanoseconds.
+    pub min_ns: Option<i64>,
+    /// Largest lateness in nanoseconds.
+    pub max_ns: Option<i64>,
+    /// Mean lateness in nanoseconds.
+    pub mean_ns: Option<f64>,
+    /// Standard deviation of the lateness in nanoseconds.
+    pub stddev_ns: Option<f64>,
+    /// Percentiles of the lateness in nanoseconds, by name.
+    #[serde(serialize_with = "by_name")]
+    #[schemars(with = "Percentiles")]
+    pub percentiles: Vec<Percentile>,
+}
+
+/// A measure that was not granted.
+#[derive(Serialize, JsonSchema)]
+struct Refusal<'a> {
+    /// Name of the measure.
+    measure: &'a str,
+    /// The setting that was requested.
+    requested: &'a str,
+    /// The setting in force.
+    granted: &'a str,
+    /// Why it was refused.
+    reason: Option<&'a str>,
+    /// The command that grants it.
+    remedy: Option<&'a str>,
+}
+
+/// Measures as `run.json` has them, with `null` for what is unknown.
+fn refusals<S: Serializer>(all: &[TuningMeasure], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(all.iter().map(|it| Refusal {
+        measure: &it.name,
+        requested: &it.requested,
+        granted: &it.granted,
+        reason: it.reason.as_deref(),
+        remedy: it.remedy.as_deref(),
+    }))
 }
 
 impl Cell {
@@ -81,39 +131,37 @@ impl Cell {
         let series = &summary.series[lateness];
         let periods = jitter.map(|place| &summary.series[place]);
         let tuning = &series.series.tuning;
+        let lacking = combination.measures().filter(|&it| !is_granted(it, tuning));
+        let lacking: Vec<Measure> = lacking.collect();
         Self {
             combination,
             load,
-            count: series.count,
-            min_ns: series.min_ns,
-            max_ns: series.max_ns,
-            mean_ns: series.mean_ns,
-            stddev_ns: series.stddev_ns,
-            percentiles: series.percentiles.clone(),
+            measures: combination.measures().collect(),
+            granted: lacking.is_empty(),
+            refused: tuning.iter().filter(|m| !m.ok).cloned().collect(),
+            lateness: Lateness {
+                count: series.count,
+                min_ns: series.min_ns,
+                max_ns: series.max_ns,
+                mean_ns: series.mean_ns,
+                stddev_ns: series.stddev_ns,
+                percentiles: series.percentiles.clone(),
+            },
             verdict: series.verdict,
             periods: periods.and_then(Periods::of),
             excess_ns: periods.and_then(|jitter| jitter.percentile(Percent::P99_9)),
             against_none: None,
-            lacking: combination
-                .measures()
-                .filter(|&measure| !is_granted(measure, tuning))
-                .collect(),
-            refused: tuning.iter().filter(|m| !m.ok).cloned().collect(),
-            lateness,
-            jitter,
+            lacking,
+            lateness_series: lateness,
+            jitter_series: jitter,
         }
-    }
-
-    /// Whether every measure of its combination was in force.
-    #[must_use]
-    pub fn granted(&self) -> bool {
-        self.lacking.is_empty()
     }
 
     /// A percentile of the lateness; absent when the sample does not support it.
     #[must_use]
     pub fn percentile(&self, percent: Percent) -> Option<i64> {
-        let row = self.percentiles.iter().find(|row| row.percent == percent);
+        let mut rows = self.lateness.percentiles.iter();
+        let row = rows.find(|row| row.percent == percent);
         row.map(|row| row.value_ns)
     }
 }

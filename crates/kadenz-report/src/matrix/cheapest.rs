@@ -147,7 +147,7 @@ fn words_of_idle(matrix: &Matrix, run: &Summary) -> Option<String> {
         it.measure == Measure::Idle && it.figure == EffectFigure::P99 && it.ratio.is_some()
     });
     if let Some(effect) = effect {
-        let words = words::effect(effect);
+        let words = words::effect(effect.figure, effect.load, effect.ratio.as_ref());
         let longer = match effect.ratio.and_then(|it| it.interval) {
             Some(_) => "",
             None => "; `kadenz tune --load none --cells PM,PMI` measures it for longer",

@@ -2,6 +2,7 @@
 
 use super::cell::Cell;
 use super::ratio::{BootstrapFigure, Figures, Ratio, ratio};
+use super::words;
 use kadenz_record::run::matrix::{Combination, Load, Measure};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -52,6 +53,8 @@ pub struct Contribution {
     /// its measures is in no pair.
     #[schemars(length(min = 1))]
     pub pairs: Vec<(Combination, Combination)>,
+    /// The effect in words.
+    pub sentence: String,
 }
 
 /// A cell with its draws.
@@ -65,7 +68,7 @@ impl Drawn<'_> {
         match figure {
             EffectFigure::P99 => self.figures.p99.clone(),
             EffectFigure::P99_9 => self.figures.p99_9.clone(),
-            EffectFigure::Max => self.cell.max_ns.map(|max| BootstrapFigure {
+            EffectFigure::Max => self.cell.lateness.max_ns.map(|max| BootstrapFigure {
                 value_ns: max as f64,
                 draws: Vec::new(),
             }),
@@ -92,7 +95,7 @@ pub(super) fn contributions(load: Load, cells: &[Drawn<'_>], floor_ns: f64) -> V
 type Pair<'a> = (&'a Drawn<'a>, &'a Drawn<'a>);
 
 fn pairs<'a>(measure: Measure, load: Load, cells: &'a [Drawn<'a>]) -> Vec<Pair<'a>> {
-    let usable = |cell: &&Drawn<'_>| cell.cell.load == load && cell.cell.granted();
+    let usable = |cell: &&Drawn<'_>| cell.cell.load == load && cell.cell.granted;
     let with = |without: &Drawn<'_>| {
         let wanted = without.cell.combination.with(measure);
         let mut partners = cells.iter().filter(usable);
@@ -119,11 +122,14 @@ fn contribution(
         .collect();
     let of_figures: Vec<(&BootstrapFigure, &BootstrapFigure)> =
         figures.iter().map(|(a, b)| (a, b)).collect();
+    let ratio = ratio(&of_figures, floor_ns);
+    let effect = words::effect(figure, load, ratio.as_ref());
     Contribution {
         measure,
         load,
         figure,
-        ratio: ratio(&of_figures, floor_ns),
+        ratio,
+        sentence: format!("{}: {effect}", measure.letter()),
         pairs: pairs
             .iter()
             .map(|(a, b)| (a.cell.combination, b.cell.combination))

@@ -4,7 +4,7 @@
 use super::cell::Cell;
 use super::contribution::EffectFigure;
 use super::layout::{self, Layout, microseconds};
-use super::{Combination, Load, Matrix, RecommendationStanding, paper, words};
+use super::{Combination, Load, Matrix, RecommendationStanding, yoon2009};
 use crate::document::{Column, Document, Medium, Table, TableCell};
 use crate::figures::{bound, significant};
 use crate::statistics::Percent;
@@ -51,7 +51,7 @@ pub(crate) fn ranking(matrix: &Matrix) -> Document {
 /// The control periods in the rows and columns of Yoon's figures, with Yoon's own table after each; and Yoon's
 /// order, pair by pair.
 #[must_use]
-pub fn beside_the_paper(matrix: &Matrix) -> Document {
+pub fn beside_yoon2009(matrix: &Matrix) -> Document {
     let loads = matrix.loads.iter();
     let periods = loads.map(|&load| control_periods(matrix, load));
     periods.fold(Document::new().list(pairs(matrix)), Document::and)
@@ -62,7 +62,7 @@ pub(crate) fn control_periods(matrix: &Matrix, load: Load) -> Document {
     let Some(here) = layout::here(matrix, load) else {
         return Document::new();
     };
-    let title = format!("Figure {} of [Yoon2009]", paper::table(load).figure);
+    let title = format!("Figure {} of [Yoon2009]", yoon2009::table(load).figure);
     let published = format!("{title} (1 ms, Linux 2.6.26.8-rt16, 4 CPUs at 2.4 GHz):");
     let caption = format!("Measured here {}, in microseconds", load.words());
     let theirs = periods(
@@ -108,12 +108,12 @@ fn row(matrix: &Matrix, cell: &Cell) -> Vec<TableCell> {
     let bound = verdict.map(|it| TableCell::text(bound(it.upper_bound_95)));
     vec![
         TableCell::text(cell.combination.to_string()),
-        TableCell::count(cell.count),
+        TableCell::count(cell.lateness.count),
         at(Percent::P50),
         at(Percent::P99),
         at(Percent::P99_9),
         at(Percent::P99_99),
-        TableCell::span(cell.max_ns),
+        TableCell::span(cell.lateness.max_ns),
         misses.judged(verdict.map(|it| it.misses == 0)),
         bound.unwrap_or(TableCell::count(None)),
         TableCell::span(cell.excess_ns).noted(against_none(cell)),
@@ -134,8 +134,8 @@ fn against_none(cell: &Cell) -> Option<String> {
 /// A remark on a row besides its figures.
 fn remark(matrix: &Matrix, cell: &Cell) -> &'static str {
     match () {
-        () if cell.count == 0 => "not measured",
-        () if !cell.granted() => "not granted",
+        () if cell.lateness.count == 0 => "not measured",
+        () if !cell.granted => "not granted",
         () if matrix.recommendation.combination == Some(cell.combination) => {
             chosen(matrix.recommendation.standing)
         }
@@ -157,13 +157,13 @@ pub(crate) fn chosen(standing: RecommendationStanding) -> &'static str {
 pub(crate) fn effects(matrix: &Matrix) -> Vec<String> {
     let all = matrix.contributions.iter();
     let of_p99_9 = all.filter(|contribution| contribution.figure == EffectFigure::P99_9);
-    of_p99_9.map(words::contribution).collect()
+    of_p99_9.map(|it| it.sentence.clone()).collect()
 }
 
 /// Yoon's order, a sentence per pair.
 fn pairs(matrix: &Matrix) -> Vec<String> {
-    let pairs = matrix.rankings.iter().flat_map(|ranking| &ranking.paper);
-    pairs.map(words::paper_pair).collect()
+    let pairs = matrix.rankings.iter().flat_map(|it| &it.published);
+    pairs.map(|it| it.sentence.clone()).collect()
 }
 
 /// A layout as a table.

@@ -1,8 +1,8 @@
 //! The layout of Yoon's figures 7 and 8: one column per combination, rows of microseconds.
 
 use super::Matrix;
-use super::paper::{self, PaperRow};
 use super::period::{Periods, shares};
+use super::yoon2009::{self, PublishedRow};
 use crate::numbers;
 use crate::statistics::Percent;
 use kadenz_record::run::matrix::{Combination, Load};
@@ -64,7 +64,7 @@ pub(crate) fn here(matrix: &Matrix, load: Load) -> Option<Layout> {
 
 /// Yoon's own table for a load.
 pub(crate) fn published(load: Load) -> Layout {
-    let table = paper::table(load);
+    let table = yoon2009::table(load);
     let row = |range, figure, values: &[f64]| LayoutRow {
         range,
         figure,
@@ -72,7 +72,7 @@ pub(crate) fn published(load: Load) -> Layout {
     };
     let mut rows = vec![row(String::new(), "min", &table.min_us)];
     for (share, values) in shares().map(Some).chain([None]).zip(&table.rows) {
-        let PaperRow {
+        let PublishedRow {
             max_us,
             mean_us,
             stddev_us,
@@ -82,7 +82,10 @@ pub(crate) fn published(load: Load) -> Layout {
         rows.push(row(range(share), "SD", stddev_us));
     }
     Layout {
-        columns: Combination::PAPER.iter().map(ToString::to_string).collect(),
+        columns: Combination::YOON2009
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
         rows,
     }
 }
@@ -107,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_paper_s_table_is_laid_out_as_in_the_paper() {
+    fn the_published_table_is_laid_out_as_published() {
         let layout = published(Load::Heavy);
         let labels: Vec<String> = layout.rows.iter().map(LayoutRow::label).collect();
         assert_eq!(labels.len(), 16);
@@ -121,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_printed_as_in_the_paper() {
+    fn numbers_are_printed_as_published() {
         let cases = [
             (1_005.0, "1,005.00"),
             (0.994, "0.99"),

@@ -1,9 +1,9 @@
 //! A matrix of real-time measures: the effect of each on this machine.
 //!
 //! `kadenz tune` measures the same beat with combinations of five measures (P priority, M memory locked, C CPU
-//! shielded, S spinning sleep, I idle states held off by PM QoS), without load and under heavy load, as H. Yoon, J.
-//! Song and J. Lee did with the first four for a humanoid robot in 2009 ([`paper`]). This module makes of the run a
-//! table like theirs, an answer in words, and the basis of the answer.
+//! shielded, S spinning sleep, I idle states held off by PM QoS), without load and under heavy load, as \[Yoon2009\] did
+//! with the first four for a humanoid robot ([`yoon2009`]). This module makes of the run a table like theirs, an answer
+//! in words, and the basis of the answer.
 //!
 //! A series of the run is named after its cell: `heavy-PMC` is the lateness under heavy load with priority, locked
 //! memory and a shielded CPU, `heavy-PMC-jitter` the control period less the requested interval.
@@ -13,61 +13,74 @@ mod cell;
 mod cheapest;
 mod contribution;
 pub(crate) mod document;
-mod json;
 pub(crate) mod layout;
-pub mod paper;
 mod period;
 mod permanent;
 mod ranking;
 mod ratio;
 mod recommend;
 mod words;
+pub mod yoon2009;
 
 use kadenz_record::run::model::Run;
 use kadenz_record::run::tune::Tune;
 
-pub use cell::Cell;
+pub use cell::{Cell, Lateness};
 pub use cheapest::{Cheapest, DeadlinesKept, NOTHING_NEEDED};
 pub use contribution::{Contribution, EffectFigure};
-pub use document::{beside_the_paper, document};
-pub use json::{MatrixOutput, json};
+pub use document::{beside_yoon2009, document};
 pub use kadenz_record::run::matrix::{Combination, Load, Measure, NoCombination};
 pub use kadenz_record::run::tune::EXPERIMENT;
 pub use period::{PeriodRow, Periods};
 pub use permanent::Permanent;
-pub use ranking::{PaperPair, Ranked, Ranking, Reproduced};
+pub use ranking::{PublishedPair, Ranked, Ranking, Reproduced};
 pub use ratio::Ratio;
 pub use recommend::{Recommendation, RecommendationStanding};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::document::Version;
 use crate::statistics::Percent;
 use crate::summary::{SeriesSummary, Summary};
 use contribution::Drawn;
 use permanent::Means;
-use ratio::{Figures, figures};
+use ratio::{CONFIDENCE, Figures, figures};
 use recommend::Question;
 
-/// The results of a matrix.
-#[derive(Clone, Debug, PartialEq)]
+/// The result of `kadenz tune`: cells are combinations of P priority, M memory locked, C CPU shielded, S spinning sleep
+/// and I idle states held off under a load. Times are in nanoseconds. Within a version fields are only added, and a
+/// field without a value is `null`.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Matrix {
-    /// The interval of the beat.
+    /// Version of the form as JSON.
+    version: Version<1>,
+    /// The interval of the ideal signal.
+    #[serde(rename = "expected_interval_ns")]
     pub interval_ns: Option<u64>,
-    /// The deadline of a wake-up; absent where the run has none.
+    /// A lateness above it is a miss.
     pub deadline_ns: Option<u64>,
-    /// The share of wake-ups that must keep the deadline.
+    /// The share of wake-ups that is to keep the deadline, as a percentage.
+    #[serde(rename = "claim_percent")]
+    #[schemars(with = "f64", extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 100))]
     pub claim: Percent,
-    /// Samples without a miss that support that claim.
+    /// Samples without a miss that are needed under each load to claim that share at 95 % confidence.
     pub samples_needed: u64,
+    /// Confidence of the interval of every ratio.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
+    pub confidence: f64,
     /// The loads with samples.
     pub loads: Vec<Load>,
-    /// Requested loads without samples.
+    /// The requested loads without samples.
     pub missing_loads: Vec<Load>,
-    /// The cells, without load first, each in the order of Yoon's columns.
-    pub cells: Vec<Cell>,
-    /// The effect of each measure, by load.
-    pub contributions: Vec<Contribution>,
-    /// The cheapest combination that keeps the deadline, as far as the samples show it.
+    /// What the matrix recommends, in words and as commands.
     pub recommendation: Recommendation,
-    /// The ranking of the combinations, one per load.
+    /// The cells, without load first.
+    pub cells: Vec<Cell>,
+    /// The effect of each measure.
+    pub contributions: Vec<Contribution>,
+    /// The ranking of the cells, by load.
+    #[serde(rename = "ranking")]
     pub rankings: Vec<Ranking>,
 }
 
@@ -85,6 +98,8 @@ impl Matrix {
     /// summary.run.experiment = "tune".to_owned();
     /// let matrix = Matrix::of(&summary).expect("a run of `kadenz tune`");
     /// assert!(matrix.cells.is_empty());
+    /// assert!(serde_json::to_string(&matrix)?.starts_with("{\"version\":1,"));
+    /// # Ok::<(), serde_json::Error>(())
     /// ```
     #[must_use]
     pub fn of(summary: &Summary) -> Option<Self> {
@@ -107,8 +122,8 @@ impl Matrix {
     /// As [`Matrix::of`], for any run, with a function that makes the figures of series by their places.
     fn with(summary: &Summary, figures: impl Fn(&Summary, &[usize]) -> Vec<Figures>) -> Self {
         let mut cells = Cell::all(summary);
-        let lateness: Vec<usize> = cells.iter().map(|cell| cell.lateness).collect();
-        let jitter: Vec<usize> = cells.iter().filter_map(|cell| cell.jitter).collect();
+        let lateness: Vec<usize> = cells.iter().map(|cell| cell.lateness_series).collect();
+        let jitter: Vec<usize> = cells.iter().filter_map(|cell| cell.jitter_series).collect();
         let floor_ns = floor(&summary.run);
         set_against_none(&mut cells, &jitter, &figures(summary, &jitter), floor_ns);
         let of_lateness = figures(summary, &lateness);
@@ -122,12 +137,14 @@ impl Matrix {
             .filter(|load| {
                 cells
                     .iter()
-                    .any(|cell| cell.load == *load && cell.count > 0)
+                    .any(|cell| cell.load == *load && cell.lateness.count > 0)
             })
             .collect();
         let asked = summary.run.tune.clone().unwrap_or_default();
         let missing_loads = missing(&loads, &asked);
-        let first = cells.first().map(|cell| &summary.series[cell.lateness]);
+        let first = cells
+            .first()
+            .map(|cell| &summary.series[cell.lateness_series]);
         let question = Question {
             cells: &cells,
             loads: &loads,
@@ -138,6 +155,8 @@ impl Matrix {
         };
         let means = Means::of(&asked, summary.run.host.cpus);
         Self {
+            version: Version,
+            confidence: CONFIDENCE,
             interval_ns: question.interval_ns,
             deadline_ns: question.deadline_ns,
             claim: question.claim,
@@ -176,7 +195,7 @@ impl Matrix {
     ) -> impl Iterator<Item = &'a SeriesSummary> {
         let cells = self.cells.iter();
         let own: Vec<usize> = cells
-            .flat_map(|cell| [Some(cell.lateness), cell.jitter])
+            .flat_map(|cell| [Some(cell.lateness_series), cell.jitter_series])
             .flatten()
             .collect();
         let series = summary.series.iter().enumerate();
@@ -185,18 +204,12 @@ impl Matrix {
             .map(|(_, series)| series)
     }
 
-    /// A contribution in words: "P: p99.9 lateness 41 times lower under heavy load
-    /// (95 %: 35 to 48)".
-    #[must_use]
-    pub fn words_of(contribution: &Contribution) -> String {
-        words::contribution(contribution)
-    }
-
     /// The ranking, and whether it is Yoon's order, in words.
     #[must_use]
     pub(crate) fn ranking_words(&self) -> Vec<String> {
-        let of = |ranking: &Ranking| [words::ranking(ranking), words::paper(ranking)];
-        self.rankings.iter().flat_map(of).flatten().collect()
+        let sentences = self.rankings.iter();
+        let sentences = sentences.flat_map(|it| [&it.sentence, &it.published_sentence]);
+        sentences.flatten().cloned().collect()
     }
 }
 
@@ -222,7 +235,7 @@ fn set_against_none(cells: &mut [Cell], places: &[usize], figures: &[Figures], f
     let figure = |cell: &Cell| {
         let place = places
             .iter()
-            .position(|place| cell.jitter == Some(*place))?;
+            .position(|place| cell.jitter_series == Some(*place))?;
         figures.get(place)?.p99_9.as_ref()
     };
     for load in Load::ALL {

@@ -2,6 +2,7 @@
 
 use super::contribution::Drawn;
 use super::ratio::{Ratio, ratio};
+use super::words;
 use crate::statistics::Percent;
 use kadenz_record::run::matrix::{Combination, Load};
 use schemars::JsonSchema;
@@ -19,16 +20,21 @@ const CLASSES: [&[&str]; 5] = [
 /// Two cells are equal where the one's figure is no more than this times the other's.
 const EQUAL_WITHIN: f64 = 1.25;
 
-/// The cells of a load by the 99.9th percentile of their lateness.
-#[derive(Clone, Debug, PartialEq)]
+/// The cells of a load in their order.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Ranking {
     /// The load under which the cells were measured.
     pub load: Load,
-    /// The cells that support the figure, best first.
-    pub order: Vec<Ranked>,
-    /// Yoon's order, pair by pair; empty without load, where Yoon's own order is not clear, and where no pair was
-    /// measured.
-    pub paper: Vec<PaperPair>,
+    /// By p99.9 lateness.
+    pub best_first: Vec<Ranked>,
+    /// The published order under heavy load, pair by pair; pairs that were not measured are left out.
+    #[serde(rename = "paper")]
+    pub published: Vec<PublishedPair>,
+    /// The order in words.
+    pub sentence: Option<String>,
+    /// The published order in words.
+    #[serde(rename = "paper_sentence")]
+    pub published_sentence: Option<String>,
 }
 
 /// A cell with its figure in the ranking.
@@ -43,9 +49,9 @@ pub struct Ranked {
     pub granted: bool,
 }
 
-/// A pair that Yoon compares.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct PaperPair {
+/// A pair of the published order.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct PublishedPair {
     /// The combination that is worse, or equal, in Yoon.
     pub worse: Combination,
     /// The combination that is better, or equal, in Yoon.
@@ -57,6 +63,8 @@ pub struct PaperPair {
     /// Whether that reproduces Yoon.
     #[serde(rename = "reproduced")]
     pub outcome: Reproduced,
+    /// The pair and its result in words.
+    pub sentence: String,
 }
 
 /// Whether a pair is in the same order as in Yoon.
@@ -85,43 +93,52 @@ impl From<Reproduced> for Option<bool> {
 impl Ranking {
     pub(super) fn new(load: Load, cells: &[Drawn<'_>], floor_ns: f64) -> Self {
         let here = || cells.iter().filter(|drawn| drawn.cell.load == load);
-        let mut order: Vec<Ranked> = here()
+        let mut best_first: Vec<Ranked> = here()
             .filter_map(|drawn| {
                 Some(Ranked {
                     combination: drawn.cell.combination,
                     p99_9_ns: drawn.cell.percentile(Percent::P99_9)?,
-                    granted: drawn.cell.granted(),
+                    granted: drawn.cell.granted,
                 })
             })
             .collect();
-        order.sort_by_key(|ranked| ranked.p99_9_ns);
+        best_first.sort_by_key(|ranked| ranked.p99_9_ns);
         let find = |combination| {
-            let mut granted = here().filter(|drawn| drawn.cell.granted());
+            let mut granted = here().filter(|drawn| drawn.cell.granted);
             granted.find(|drawn| drawn.cell.combination == combination)
         };
         let judge = |(worse, better, equal)| {
             let (a, b) = (find(worse)?, find(better)?);
             let figures = (a.figures.p99_9.as_ref()?, b.figures.p99_9.as_ref()?);
             let ratio = ratio(&[figures], floor_ns)?;
-            Some(PaperPair {
+            let outcome = outcome(&ratio, equal);
+            Some(PublishedPair {
                 worse,
                 better,
                 equal,
                 ratio,
-                outcome: outcome(&ratio, equal),
+                outcome,
+                sentence: words::published_pair((worse, better, equal), &ratio, outcome),
             })
         };
-        let paper = match load {
+        let published: Vec<PublishedPair> = match load {
+            // Yoon's own order without load is not clear.
             Load::Unloaded => Vec::new(),
-            Load::Heavy => paper_pairs().into_iter().filter_map(judge).collect(),
+            Load::Heavy => published_pairs().into_iter().filter_map(judge).collect(),
         };
-        Self { load, order, paper }
+        Self {
+            load,
+            sentence: words::ranking(load, &best_first),
+            published_sentence: words::published_order(&published),
+            best_first,
+            published,
+        }
     }
 }
 
 /// The pairs of Yoon's order: those within a class, and from each class to the next those
 /// that differ least.
-fn paper_pairs() -> Vec<(Combination, Combination, bool)> {
+fn published_pairs() -> Vec<(Combination, Combination, bool)> {
     let class = |names: &&[&str]| -> Vec<Combination> {
         names.iter().filter_map(|name| name.parse().ok()).collect()
     };
@@ -165,8 +182,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_paper_s_order_is_eleven_pairs() {
-        let pairs: Vec<String> = paper_pairs()
+    fn the_published_order_is_eleven_pairs() {
+        let pairs: Vec<String> = published_pairs()
             .iter()
             .map(|(a, b, equal)| format!("{a}{}{b}", if *equal { "~" } else { ">" }))
             .collect();

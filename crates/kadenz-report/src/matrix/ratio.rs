@@ -12,7 +12,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::bootstrap::{draw, interval};
-use super::json::RatioOutput;
 use crate::compare::MIN_BEYOND;
 use crate::compare::interval::{self, Cells};
 use crate::statistics::Percent;
@@ -28,6 +27,34 @@ const DRAWS: usize = 400;
 const MAX_CELLS: usize = 200;
 /// The percentiles of the drawn runs.
 const PERCENTS: [Percent; 2] = [Percent::P99, Percent::P99_9];
+
+/// A ratio of two figures.
+#[derive(Serialize, JsonSchema)]
+struct RatioOutput {
+    /// The first divided by the second.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    ratio: f64,
+    /// Lower end of its interval; `null` where the sample does not support an interval.
+    low: Option<f64>,
+    /// Upper end of its interval.
+    high: Option<f64>,
+    /// Whether the interval excludes 1.
+    significant: Option<bool>,
+    /// Whether a figure was below the clock's resolution and was replaced by that.
+    at_resolution: bool,
+}
+
+impl From<Ratio> for RatioOutput {
+    fn from(ratio: Ratio) -> Self {
+        Self {
+            ratio: ratio.ratio,
+            low: ratio.interval.map(|(low, _)| low),
+            high: ratio.interval.map(|(_, high)| high),
+            significant: ratio.significant(),
+            at_resolution: ratio.at_resolution,
+        }
+    }
+}
 
 /// A ratio of two figures, with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]

@@ -8,9 +8,13 @@ use super::words;
 use crate::statistics::Percent;
 use crate::verdict::Plan;
 use kadenz_record::run::matrix::{Combination, Load};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The recommendation of a matrix.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(into = "RecommendationOutput")]
+#[schemars(from = "RecommendationOutput")]
 pub struct Recommendation {
     /// Whether the named combination keeps the deadline.
     pub standing: RecommendationStanding,
@@ -36,6 +40,54 @@ pub enum RecommendationStanding {
     NoneKeeps,
     /// There is no deadline, or no cell with a result.
     Unknown,
+}
+
+/// What the matrix recommends.
+#[derive(Serialize, JsonSchema)]
+struct RecommendationOutput {
+    /// keeps: the cheapest cell without a miss in enough samples. so_far: without a miss, but in too few.
+    /// none_keeps: the cell that comes closest.
+    #[schemars(extend("enum" = ["keeps", "so_far", "none_keeps", "unknown"]))]
+    standing: &'static str,
+    /// The cell that it names.
+    cell: Option<Combination>,
+    /// Whether the cell keeps the deadline.
+    keeps: bool,
+    /// Under the load with the most missing; `null` where more samples would not help.
+    samples_missing: Option<u64>,
+    /// The recommendation in words.
+    sentence: String,
+    /// How to run with it; `null` where nothing is needed, or nothing can be recommended.
+    command: Option<String>,
+    /// A systemd unit that runs a program with the combination; `null` where there is none to give.
+    unit: Option<String>,
+    /// Kernel parameters for cells with C.
+    kernel_parameters: Option<String>,
+    /// For cells with I: how to turn idle states off without `kadenz run`.
+    idle_states: Option<String>,
+}
+
+impl From<Recommendation> for RecommendationOutput {
+    fn from(recommendation: Recommendation) -> Self {
+        let (standing, samples_missing) = match recommendation.standing {
+            RecommendationStanding::Keeps => ("keeps", Some(0)),
+            RecommendationStanding::SoFar { more } => ("so_far", Some(more)),
+            RecommendationStanding::NoneKeeps => ("none_keeps", None),
+            RecommendationStanding::Unknown => ("unknown", None),
+        };
+        let permanent = recommendation.permanent.as_ref();
+        Self {
+            standing,
+            cell: recommendation.combination,
+            keeps: recommendation.standing == RecommendationStanding::Keeps,
+            samples_missing,
+            sentence: recommendation.sentences.join(" "),
+            command: permanent.map(|it| it.command.clone()),
+            unit: permanent.map(|it| it.unit.clone()),
+            kernel_parameters: permanent.and_then(|it| it.kernel_parameters.clone()),
+            idle_states: permanent.and_then(|it| it.idle_states.clone()),
+        }
+    }
 }
 
 /// The input of a recommendation.
@@ -100,10 +152,14 @@ impl<'a> Question<'a> {
                 .iter()
                 .filter(|cell| cell.combination == combination)
         };
-        let cells: Vec<&Cell> = own().filter(|cell| cell.count > 0).collect();
+        let cells: Vec<&Cell> = own().filter(|cell| cell.lateness.count > 0).collect();
         let missed = |cell: &&Cell| cell.verdict.is_none_or(|verdict| verdict.misses > 0);
-        let fewest = cells.iter().map(|cell| cell.count).min().unwrap_or(0);
-        let keeping = if own().any(|cell| !cell.granted()) {
+        let fewest = cells
+            .iter()
+            .map(|cell| cell.lateness.count)
+            .min()
+            .unwrap_or(0);
+        let keeping = if own().any(|cell| !cell.granted) {
             Keeping::NotGranted
         } else if cells.iter().any(missed) {
             Keeping::Misses
@@ -184,7 +240,7 @@ impl CombinationCandidate<'_> {
 
 fn shortfall(cell: &Cell) -> (f64, i64) {
     let rate = cell.verdict.map_or(1.0, |verdict| verdict.rate);
-    (rate, cell.max_ns.unwrap_or(i64::MAX))
+    (rate, cell.lateness.max_ns.unwrap_or(i64::MAX))
 }
 
 fn by_shortfall(a: (f64, i64), b: (f64, i64)) -> Ordering {

@@ -3,8 +3,8 @@
 use kadenz_record::run::model::TuningMeasure;
 
 use super::cell::Cell;
-use super::contribution::Contribution;
-use super::ranking::{PaperPair, Ranking, Reproduced};
+use super::contribution::EffectFigure;
+use super::ranking::{PublishedPair, Ranked, Reproduced};
 use super::ratio::Ratio;
 use super::recommend::{CombinationCandidate, Keeping, Question, RecommendationStanding};
 use crate::compare::times;
@@ -86,9 +86,9 @@ fn so_far(question: &Question<'_>, best: &CombinationCandidate<'_>, more: u64) -
     let missing: Vec<String> = best
         .cells
         .iter()
-        .filter(|cell| cell.count < needed)
+        .filter(|cell| cell.lateness.count < needed)
         .map(|cell| {
-            let more = numbers::thousands(needed - cell.count);
+            let more = numbers::thousands(needed - cell.lateness.count);
             format!("{more} samples more {}", cell.load.words())
         })
         .collect();
@@ -135,7 +135,7 @@ fn none_keeps(
 /// "; its largest lateness is 512 us, 112 us beyond the deadline".
 fn beyond(cell: &Cell, verdict: &Verdict) -> String {
     let limit = i64::try_from(verdict.limit_ns).unwrap_or(i64::MAX);
-    match cell.max_ns {
+    match cell.lateness.max_ns {
         Some(max) if max > limit => format!(
             "; its largest lateness is {}, {} beyond the deadline",
             numbers::span(max as f64),
@@ -168,7 +168,7 @@ fn evidence(best: &CombinationCandidate<'_>) -> String {
     let counts: Vec<String> = best
         .cells
         .iter()
-        .map(|cell| numbers::thousands(cell.count))
+        .map(|cell| numbers::thousands(cell.lateness.count))
         .collect();
     let verdicts = best.cells.iter().filter_map(|cell| cell.verdict);
     let bound = verdicts.map(|v| v.upper_bound_95).fold(0.0, f64::max);
@@ -249,7 +249,7 @@ fn plural(names: &[String]) -> (&'static str, &'static str) {
 
 /// ": SCHED_FIFO 80 (no right; remedy: ulimit -r 99)." for each refusal, once.
 fn reasons(cells: &[Cell]) -> String {
-    let lacking = cells.iter().filter(|cell| !cell.granted());
+    let lacking = cells.iter().filter(|cell| !cell.granted);
     let refusals: Vec<(&Cell, &TuningMeasure)> = lacking
         .flat_map(|cell| cell.refused.iter().map(move |measure| (cell, measure)))
         .collect();
@@ -291,21 +291,12 @@ fn refusal(measure: &TuningMeasure) -> String {
     }
 }
 
-/// "P: p99.9 lateness 41 times lower under heavy load (95 %: 35 to 48)".
-pub(super) fn contribution(contribution: &Contribution) -> String {
-    format!(
-        "{}: {}",
-        contribution.measure.letter(),
-        effect(contribution)
-    )
-}
-
-/// The same without the name of the measure: "p99.9 lateness 41 times lower under heavy load (95 %: 35 to 48)".
-pub(super) fn effect(contribution: &Contribution) -> String {
-    let figure = contribution.figure.name();
+/// The effect of a measure: "p99.9 lateness 41 times lower under heavy load (95 %: 35 to 48)".
+pub(super) fn effect(figure: EffectFigure, load: Load, ratio: Option<&Ratio>) -> String {
+    let figure = figure.name();
     let start = format!("{figure} lateness");
-    let load = contribution.load.words();
-    let Some(ratio) = &contribution.ratio else {
+    let load = load.words();
+    let Some(ratio) = ratio else {
         return format!("{start}: too few samples {load}");
     };
     match ratio.significant() {
@@ -352,9 +343,8 @@ fn interval(ratio: &Ratio) -> String {
 }
 
 /// "Best first without load: PMCS, PMC, ..., none." Absent where no cell supports the figure.
-pub(super) fn ranking(ranking: &Ranking) -> Option<String> {
-    let names: Vec<String> = ranking
-        .order
+pub(super) fn ranking(load: Load, best_first: &[Ranked]) -> Option<String> {
+    let names: Vec<String> = best_first
         .iter()
         .map(|ranked| match ranked.granted {
             true => ranked.combination.to_string(),
@@ -364,15 +354,14 @@ pub(super) fn ranking(ranking: &Ranking) -> Option<String> {
     (!names.is_empty()).then(|| {
         format!(
             "By p99.9 lateness {}, best first: {}.",
-            ranking.load.words(),
+            load.words(),
             names.join(", ")
         )
     })
 }
 
 /// Whether Yoon's order is reproduced; absent where no pair of it was measured.
-pub(super) fn paper(ranking: &Ranking) -> Option<String> {
-    let pairs = &ranking.paper;
+pub(super) fn published_order(pairs: &[PublishedPair]) -> Option<String> {
     let number = |outcome| pairs.iter().filter(|pair| pair.outcome == outcome).count();
     let (yes, no, open) = (
         number(Reproduced::Yes),
@@ -398,22 +387,21 @@ pub(super) fn paper(ranking: &Ranking) -> Option<String> {
 }
 
 /// "MC better than M: as in Yoon, 12 times lower (95 %: 10 to 14)".
-pub(super) fn paper_pair(pair: &PaperPair) -> String {
-    let PaperPair { worse, better, .. } = pair;
-    let claim = match pair.equal {
+pub(super) fn published_pair(
+    (worse, better, equal): (Combination, Combination, bool),
+    ratio: &Ratio,
+    outcome: Reproduced,
+) -> String {
+    let claim = match equal {
         true => format!("{better} equal to {worse}"),
         false => format!("{better} better than {worse}"),
     };
-    let outcome = match pair.outcome {
+    let outcome = match outcome {
         Reproduced::Yes => "as in Yoon",
         Reproduced::No => "not so here",
         Reproduced::Open => "this sample cannot tell",
     };
-    format!(
-        "{claim}: {outcome}, {}{}",
-        change(&pair.ratio),
-        confidence(&pair.ratio)
-    )
+    format!("{claim}: {outcome}, {}{}", change(ratio), confidence(ratio))
 }
 
 fn named(combination: Combination) -> String {

@@ -226,7 +226,7 @@ mod tests {
 
     /// 100 Hz for 400 s; every five seconds one sample is high.
     fn rtt() -> Vec<Point> {
-        let mut recipe = Recipe::blog();
+        let mut recipe = Recipe::enner2016b();
         recipe.samples = 40_000;
         recipe.modes = vec![recipe.modes[1]];
         recipe.points().collect()

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_read_as_in_the_blog() {
+    fn modes_read_as_in_enner2016b() {
         let cases = [
             (
                 mode(ModeKind::Spike, 5.0, 0.0, 1),

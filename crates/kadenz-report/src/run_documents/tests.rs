@@ -8,7 +8,7 @@ use kadenz_record::run::network::{Broadcasts, Flow, Network, Places};
 
 use super::*;
 use crate::compare::{CompareOptions, Comparison};
-use crate::testing::{blog, named, of_a_coarse_log, run_of, sampled, searched, series_of};
+use crate::testing::{enner2016, named, of_a_coarse_log, run_of, sampled, searched, series_of};
 use crate::text::{Style, Text};
 
 fn plain(document: &Document) -> Text {
@@ -17,8 +17,8 @@ fn plain(document: &Document) -> Text {
 
 /// The table at the end of Enner; its last row writes the thousands with points.
 #[test]
-fn the_blog_s_table_is_reproduced() {
-    let table = plain(&Document::new().table(overview(&blog())).fitted());
+fn the_table_of_enner2016_is_reproduced() {
+    let table = plain(&Document::new().table(overview(&enner2016())).fitted());
     assert_eq!(
         table,
         "\
@@ -107,7 +107,7 @@ fn nothing_rich_reaches_a_pipe() {
 }
 
 #[test]
-fn the_thesis_s_findings_are_shown() {
+fn the_findings_of_sticha2014_are_shown() {
     let values: Vec<i64> = (0..9000)
         .map(|i| {
             if i % 8 == 0 {
@@ -446,7 +446,12 @@ fn crowded() -> Summary {
 fn the_brief_answer_fits_on_a_screen_whatever_there_is_to_say() {
     let places = ["page: run/report.html", "more: kadenz show run --details"].map(str::to_owned);
     let sentences = ["The cheapest tuning that keeps it here is none. ".repeat(9)];
-    for runs in [vec![fleet(2)], vec![crowded()], vec![crowded(); 12], blog()] {
+    for runs in [
+        vec![fleet(2)],
+        vec![crowded()],
+        vec![crowded(); 12],
+        enner2016(),
+    ] {
         for (rich, width) in [(false, 100), (false, 80), (true, 80), (true, 200)] {
             let additions = BriefAdditions {
                 kept: true,

@@ -161,7 +161,7 @@ impl SeriesFigures {
     }
 
     fn add_percentiles(&mut self, rows: &[Percentile]) {
-        for at in Percent::LADDER {
+        for at in Percent::REPORTED {
             let row = rows.iter().find(|row| row.percent == at);
             let needed = || plural(at.needed(), "sample", "samples");
             let missing = || TableCell::unknown(format!("needs {}", needed()));

@@ -27,7 +27,7 @@ pub fn count(buckets: &[SignedBucket]) -> u64 {
     buckets.iter().map(|bucket| bucket.count).sum()
 }
 
-/// Every percentile of [`Percent::LADDER`] that ascending `buckets` support. A value is the
+/// Every percentile of [`Percent::REPORTED`] that ascending `buckets` support. A value is the
 /// highest of its bucket, but never above `max_ns`, the exact maximum.
 #[must_use]
 pub fn percentiles(buckets: &[SignedBucket], max_ns: i64) -> Vec<Percentile> {
@@ -36,7 +36,7 @@ pub fn percentiles(buckets: &[SignedBucket], max_ns: i64) -> Vec<Percentile> {
     let mut seen = 0;
     let mut walk = buckets.iter();
     let (mut value_ns, mut at_least_ns) = (max_ns, max_ns);
-    for percent in Percent::LADDER
+    for percent in Percent::REPORTED
         .into_iter()
         .take_while(|p| p.is_carried_by(count))
     {
@@ -81,7 +81,7 @@ pub(crate) fn value_at_rank(buckets: &[SignedBucket], rank: u64) -> Option<i64> 
         .map(|bucket| bucket.high_ns)
 }
 
-/// How many percentiles of the ladder are always present.
+/// How many reported percentiles are always present.
 const ALWAYS: usize = 4;
 
 /// Percentiles by name, ascending. 50, 90, 99 and 99.9 are always present, `null` where the sample does not support
@@ -107,7 +107,7 @@ fn serialize<S: Serializer>(
     value: fn(&Percentile) -> i64,
 ) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(None)?;
-    for (index, percent) in Percent::LADDER.into_iter().enumerate() {
+    for (index, percent) in Percent::REPORTED.into_iter().enumerate() {
         let row = rows.iter().find(|row| row.percent == percent);
         if index < ALWAYS || row.is_some() {
             map.serialize_entry(&percent.to_string(), &row.map(value))?;

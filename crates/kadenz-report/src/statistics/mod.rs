@@ -109,9 +109,9 @@ pub struct Cluster {
 pub struct JitterFacts {
     /// Number of counted intervals.
     pub count: u64,
-    /// Smallest, exact.
+    /// Smallest jitter in nanoseconds, exact; negative after a short interval.
     pub min_ns: i64,
-    /// Largest, exact.
+    /// Largest jitter in nanoseconds, exact.
     pub max_ns: i64,
     /// Mean, exact; signed, so 0 when the average frequency was kept.
     pub mean_ns: f64,
@@ -121,7 +121,7 @@ pub struct JitterFacts {
     #[serde(serialize_with = "by_name")]
     #[schemars(with = "Percentiles")]
     pub percentiles: Vec<Percentile>,
-    /// Distribution, ascending.
+    /// How often each jitter was counted, ascending.
     #[serde(skip)]
     pub distribution: Vec<SignedBucket>,
     /// Groups of early wake-ups, except for those owed after a stall.

@@ -134,7 +134,7 @@ impl SeriesSummary {
         above.fold(0, |sum, bucket| sum.saturating_add(bucket.count))
     }
 
-    /// The value of a percentile of the ladder; absent when the sample does not support it.
+    /// The value of a reported percentile; absent when the sample does not support it.
     #[must_use]
     pub fn percentile(&self, percent: Percent) -> Option<i64> {
         self.percentiles

@@ -19,7 +19,7 @@ pub struct TestbedError {
     pub frames: u64,
     /// Median, in nanoseconds.
     pub p50_ns: Option<i64>,
-    /// 99 %.
+    /// 99th percentile, in nanoseconds.
     pub p99_ns: Option<i64>,
     /// The largest, in nanoseconds.
     pub max_ns: Option<i64>,

@@ -82,13 +82,14 @@ pub(super) struct LatencyReport {
     /// Cycles of each loop.
     cycles: u64,
     /// The figures of Yoon et al. 2009, in cycles.
-    paper: PaperLatencies,
+    #[serde(rename = "paper")]
+    published: PublishedLatencies,
     loops: Vec<LoopLatency>,
 }
 
-/// Latencies in cycles that a paper publishes.
+/// Published latencies in cycles.
 #[derive(JsonSchema, Serialize)]
-struct PaperLatencies {
+struct PublishedLatencies {
     sensor: CycleRange,
     command: CycleRange,
     reaction: CycleRange,
@@ -151,7 +152,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         segment: options.sim.to_string(),
         cycle_ns: nanoseconds(Experiment::paper().interval),
         cycles: options.cycles,
-        paper: PaperLatencies {
+        published: PublishedLatencies {
             sensor: range(paper::SENSOR),
             command: range(paper::COMMAND),
             reaction: range(paper::REACTION),
@@ -162,13 +163,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 
 /// The loops.
 fn rows(cycles: u64) -> [LoopExperiment; 5] {
-    let papers = Experiment {
+    let yoon2009 = Experiment {
         cycles,
         ..Experiment::paper()
     };
     let at_once = Experiment {
         sends: Sends::AtOnce,
-        ..papers
+        ..yoon2009
     };
     let synchronous = Experiment {
         mode: LoopMode::Synchronous {
@@ -190,7 +191,7 @@ fn rows(cycles: u64) -> [LoopExperiment; 5] {
         row(
             "pipelined, sends a cycle later (Yoon's)",
             Some(LoopVariant::Yoon),
-            papers,
+            yoon2009,
         ),
         row(
             "pipelined, sends at once",
@@ -214,9 +215,9 @@ fn rows(cycles: u64) -> [LoopExperiment; 5] {
 impl Answer for LatencyReport {
     fn document(&self) -> Document {
         let published = [
-            &self.paper.sensor,
-            &self.paper.command,
-            &self.paper.reaction,
+            &self.published.sensor,
+            &self.published.command,
+            &self.published.reaction,
         ];
         let mut first = vec!["[Yoon2009]".to_owned()];
         first.extend(published.map(CycleRange::to_string));

@@ -1,5 +1,4 @@
-//! The two timer suites of J. Sticha's thesis "Validating the Real-Time Capabilities of the ROS
-//! Communication Middleware" (2014), sections 4.1 and 4.2.
+//! The two timer suites of [Sticha2014], sections 4.1 and 4.2.
 
 use clap::Args;
 use kadenz::record::run::labels::SLEEPER;
@@ -100,7 +99,7 @@ const ONESHOT: [&str; 10] = [
 
 /// Section 4.1: the sample output; the text on 10 ms, on figure 4.1 and on deadlines. A timeout of
 /// 800 us lasted 1 ms.
-const ONESHOT_THESIS: [&str; 4] = [
+const ONESHOT_STICHA2014: [&str; 4] = [
     "ROS, 1ms rr, sample | 1,000 | 60 us | 101 us | - | - | 138 us | 0 | 9 us | 29 us",
     "ROS, 1ms rr, figure 4.1 | 2,000,000 | 55 us | 98 us | - | - | 177 us | 0 | - | -",
     "ROS, 10ms rr | - | - | 150 us | - | - | - | - | - | -",
@@ -121,7 +120,7 @@ const CYCLIC: [&str; 10] = [
 ];
 
 /// Section 4.2: the sample output, and the text on clusters and figure 5.3.
-const CYCLIC_THESIS: [&str; 2] = [
+const CYCLIC_STICHA2014: [&str; 2] = [
     "ROS, 1kHz rr, sample | 1,000 | -961 us | 0 us | - | - | - | 170 us | 0 | -",
     "ROS, every real-time run | 32,000,000 | -1 ms | 0 us | - | - | - | 400 us | 0 | 12 % at -900 us",
 ];
@@ -134,8 +133,8 @@ pub(super) fn tables(runs: &[StepRun<'_>]) -> Document {
         }
         rows
     };
-    let oneshot = ONESHOT_THESIS.iter().map(|it| published(&ONESHOT, it));
-    let cyclic = CYCLIC_THESIS.iter().map(|it| published(&CYCLIC, it));
+    let oneshot = ONESHOT_STICHA2014.iter().map(|it| published(&ONESHOT, it));
+    let cyclic = CYCLIC_STICHA2014.iter().map(|it| published(&CYCLIC, it));
     Document::new()
         .table(table(oneshot.chain(here("measured", oneshot_row))))
         .table(table(cyclic.chain(here("jitter", cyclic_row))))

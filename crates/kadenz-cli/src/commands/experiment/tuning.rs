@@ -43,7 +43,7 @@ pub(super) fn plan(options: &Options) -> ExperimentPlan {
     let bus = options.bus.as_ref();
     let bus = bus.map(|it| format!(" --bus {it}")).unwrap_or_default();
     // Yoon has no combination with I.
-    let cells = Combination::PAPER.map(|it| it.to_string()).join(",");
+    let cells = Combination::YOON2009.map(|it| it.to_string()).join(",");
     let command = format!(
         "tune --rate 1kHz --cells {cells} --load both --pace relative --spin-margin 50us --duration {} --round {}{bus}",
         options.duration, options.round
@@ -58,6 +58,6 @@ pub(super) fn plan(options: &Options) -> ExperimentPlan {
 
 fn tables(runs: &[StepRun<'_>]) -> Document {
     let matrices = runs.iter().filter_map(|it| Matrix::of(it.run));
-    let document = |it: Matrix| matrix::document(&it).and(matrix::beside_the_paper(&it));
+    let document = |it: Matrix| matrix::document(&it).and(matrix::beside_yoon2009(&it));
     matrices.map(document).fold(Document::new(), Document::and)
 }

@@ -17,7 +17,7 @@ use kadenz::record::run::matrix::Combination;
 use kadenz::record::run::model::{EndedBy, Run};
 use kadenz::report::document::{Answer, Document, Version};
 use kadenz::report::html;
-use kadenz::report::matrix::{self as report_matrix, Matrix, MatrixOutput, RecommendationStanding};
+use kadenz::report::matrix::{Matrix, RecommendationStanding};
 use kadenz::report::run_documents;
 use kadenz::report::statistics::Percent;
 use kadenz::report::summary::Summary;
@@ -187,24 +187,22 @@ pub(super) struct TuneReport<'a> {
     /// Version of this form.
     version: Version<1>,
     /// Result of the matrix.
-    matrix: MatrixOutput<'a>,
+    matrix: &'a Matrix,
     /// Path of the run folder.
     run: &'a Path,
     /// Page of the result.
     report: &'a Path,
     #[serde(skip)]
     summary: &'a Summary,
-    #[serde(skip)]
-    found: &'a Matrix,
 }
 
 impl Answer for TuneReport<'_> {
     fn document(&self) -> Document {
         if output::is_quiet() {
-            let answer = self.found.recommendation.sentences.join(" ");
+            let answer = self.matrix.recommendation.sentences.join(" ");
             return run_documents::first_sentence(&answer).to_owned().into();
         }
-        run_documents::summary_of_matrix(self.summary, self.found)
+        run_documents::summary_of_matrix(self.summary, self.matrix)
     }
 }
 
@@ -217,14 +215,13 @@ fn print_result(plan: &plan::TunePlan, interrupted: bool) -> anyhow::Result<Outc
         .with_context(|| format!("the run is in {}", folder.display()))?;
     output::answer(&TuneReport {
         version: Version,
-        matrix: report_matrix::json(&matrix),
+        matrix: &matrix,
         run: folder,
         report: &page,
         summary: &summary,
-        found: &matrix,
     })?;
     if !output::is_json() {
-        output::note(&outcome::whereabouts(folder, Some(&page)));
+        output::note(&outcome::paths_of_run(folder, Some(&page)));
     }
     Ok(judge(&matrix, plan.cells_left_out).or_incomplete(interrupted))
 }

@@ -45,7 +45,10 @@ fn ensure_load_can_be_made(options: &Options) -> anyhow::Result<()> {
     options.with.map_or(Ok(()), ForeignProgram::find)?;
     let missing = options.load_dir.as_ref().filter(|it| !it.is_dir());
     missing.map_or(Ok(()), |dir| {
-        anyhow::bail!("{} is no folder; name one with --load-dir", dir.display())
+        anyhow::bail!(
+            "{} is not a folder; name one with --load-dir",
+            dir.display()
+        )
     })
 }
 
@@ -57,7 +60,7 @@ pub(super) fn of(options: &Options) -> anyhow::Result<TunePlan> {
     }
     let shield = options.shield.clone().or_else(cpu_to_give_away);
     let asked = match options.cells.as_slice() {
-        [] => [&Combination::PAPER[..], &Combination::IDLE].concat(),
+        [] => [&Combination::YOON2009[..], &Combination::IDLE].concat(),
         cells => distinct(cells),
     };
     let refused = rights::refused(options.priority, shield.as_ref(), &asked);
@@ -241,10 +244,10 @@ mod tests {
 
     #[test]
     fn a_machine_without_idle_states_lacks_nothing_of_the_default() {
-        let asked = [&Combination::PAPER[..], &Combination::IDLE].concat();
-        assert!(!lacks(&asked, &Combination::PAPER, true));
+        let asked = [&Combination::YOON2009[..], &Combination::IDLE].concat();
+        assert!(!lacks(&asked, &Combination::YOON2009, true));
         assert!(
-            lacks(&asked, &Combination::PAPER, false),
+            lacks(&asked, &Combination::YOON2009, false),
             "a right is missing"
         );
         let alone = [Combination::NONE

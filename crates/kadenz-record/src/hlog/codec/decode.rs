@@ -30,7 +30,7 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// A decoder.
+    /// A decoder with empty buffers.
     #[must_use]
     pub fn new() -> Self {
         Self {

@@ -21,7 +21,7 @@ impl Default for Encoder {
 }
 
 impl Encoder {
-    /// An encoder.
+    /// An encoder with empty buffers.
     #[must_use]
     pub fn new() -> Self {
         Self {

@@ -33,9 +33,9 @@ pub enum DecodeError {
     /// The bytes end too early.
     #[error("the histogram ends after {have} of {need} bytes: it was cut off")]
     TooShort {
-        /// Bytes given.
+        /// Number of bytes that were given.
         have: usize,
-        /// Bytes needed at least.
+        /// Number of bytes that are needed at least.
         need: usize,
     },
     /// The cookie is unknown.

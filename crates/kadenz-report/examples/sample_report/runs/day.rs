@@ -1,5 +1,5 @@
-//! Four systems idling for a day, after the figures of Enner's "A Practical Look at Latency in
-//! Robotics": about 80 million samples each in 86,400 intervals of one second.
+//! Four systems idling for a day, after the figures of [Enner2016]: about 80 million samples each in 86,400 intervals of
+//! one second.
 
 use kadenz_record::run::model::{Kind, Series, Warning};
 use kadenz_report::summary::{SeriesSummary, Summary};

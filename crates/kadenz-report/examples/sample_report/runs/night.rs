@@ -44,7 +44,7 @@ fn recipe() -> Recipe {
             median_ns: 300.0,
             sigma: 1.0,
         },
-        ..Recipe::blog()
+        ..Recipe::enner2016b()
     };
     for (mode, period_s) in recipe.modes.iter_mut().zip([120.0, 5.0, 240.0]) {
         mode.period_s = period_s;

@@ -11,7 +11,7 @@ use kadenz_record::hlog::writer::IntervalLogWriter;
 use kadenz_record::recorder::Counts;
 use kadenz_record::run::model::{EndedBy, Kind, Run, Series, SeriesFiles, TuningMeasure};
 use kadenz_record::run::tune::Tune;
-use kadenz_report::matrix::{Combination, EXPERIMENT, Load, Measure, paper};
+use kadenz_report::matrix::{Combination, EXPERIMENT, Load, Measure, yoon2009};
 use kadenz_report::summary::Summary;
 use serde_json::json;
 
@@ -89,7 +89,7 @@ fn write(out: &Path, plan: &Plan) -> Result<Summary, Box<dyn Error>> {
     fs::create_dir_all(&folder)?;
     let mut series = Vec::new();
     for load in Load::ALL {
-        for (column, combination) in Combination::PAPER.into_iter().enumerate() {
+        for (column, combination) in Combination::YOON2009.into_iter().enumerate() {
             let rounds = (plan.rounds_of)(load, combination);
             if rounds > 0 {
                 series.extend(cell(&folder, plan, load, column, rounds)?);
@@ -110,7 +110,7 @@ fn cell(
     column: usize,
     rounds: u64,
 ) -> Result<[Series; 2], Box<dyn Error>> {
-    let combination = Combination::PAPER[column];
+    let combination = Combination::YOON2009[column];
     let place = column as u64 + 9 * u64::from(load == Load::Heavy);
     let name = format!("{}-{combination}", load.name());
     let names = [name.clone(), format!("{name}-jitter")];
@@ -244,7 +244,7 @@ struct Periods {
 
 impl Periods {
     fn of(load: Load, column: usize) -> Self {
-        let table = paper::table(load);
+        let table = yoon2009::table(load);
         Self {
             min_us: table.min_us[column],
             mean_us: table.rows[0].mean_us[column],

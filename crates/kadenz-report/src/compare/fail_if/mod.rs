@@ -58,13 +58,13 @@ pub struct FailIf {
 /// How a figure is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
-    /// `>`
+    /// `>`: the figure is above the limit.
     Above,
-    /// `>=`
+    /// `>=`: the figure is the limit or above.
     AtLeast,
-    /// `<`
+    /// `<`: the figure is below the limit.
     Below,
-    /// `<=`
+    /// `<=`: the figure is the limit or below.
     AtMost,
 }
 

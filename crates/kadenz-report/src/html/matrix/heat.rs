@@ -45,7 +45,7 @@ fn table(matrix: &Matrix) -> Table {
     let rows = combinations(matrix).into_iter().map(|combination| {
         let cells = loads.iter().map(|&load| {
             let cell = matrix.cell(load, combination);
-            cell.filter(|it| it.count > 0)
+            cell.filter(|it| it.lateness.count > 0)
                 .map_or_else(unmeasured, |it| figure(matrix, it))
         });
         [name(matrix, combination)]
@@ -94,7 +94,7 @@ fn unmeasured() -> TableCell {
 fn figure(matrix: &Matrix, cell: &Cell) -> TableCell {
     let p99_9 = cell.percentile(Percent::P99_9);
     // The colour would praise a combination that was not in force.
-    let heat = step(p99_9, matrix.deadline_ns).filter(|_| cell.granted());
+    let heat = step(p99_9, matrix.deadline_ns).filter(|_| cell.granted);
     let heat = heat.unwrap_or("heat-none");
     let (sign, class) = sign(cell);
     let few = p99_9
@@ -108,14 +108,18 @@ fn figure(matrix: &Matrix, cell: &Cell) -> TableCell {
         format!("{misses} in {}", count(it.count))
     });
     let lacking: String = cell.lacking.iter().map(|m| m.letter()).collect();
-    let ungranted = if cell.granted() { "" } else { " ungranted" };
+    let ungranted = if cell.granted { "" } else { " ungranted" };
     TableCell::span(p99_9)
         .marked(CellMark::Sign(sign))
         .of_class(format!("{heat} {class}{ungranted}"))
         .noted(few)
-        .noted(cell.max_ns.map(|max| format!("largest {}", span(max))))
+        .noted(
+            cell.lateness
+                .max_ns
+                .map(|max| format!("largest {}", span(max))),
+        )
         .noted(misses)
-        .noted((!cell.granted()).then(|| format!("without {lacking}: not granted")))
+        .noted((!cell.granted).then(|| format!("without {lacking}: not granted")))
 }
 
 /// Kept, missed, or too few samples: as a sign and as a class.

@@ -200,7 +200,7 @@ fn period_words(matrix: &Matrix, load: Load) -> String {
     sentences.join(" ")
 }
 
-const PAPER: &str = "Control periods in microseconds: the shortest, then largest, mean and standard deviation of the \
+const PERIODS_LEAD: &str = "Control periods in microseconds: the shortest, then largest, mean and standard deviation of the \
      lowest 99\u{a0}%, 99.9\u{a0}% and so on, which leave the peaks out. Rows that the sample cannot carry are missing. \
      Below each stands the table of H. Yoon, J. Song and J. Lee, “Real-Time Performance Analysis in Linux-Based \
      Robotic Systems” (Linux Symposium 2009): Linux 2.6.26.8-rt16 on 4 CPUs at 2.4 GHz, 1 ms, 10 minutes a cell.";
@@ -214,7 +214,7 @@ fn tables(matrix: &Matrix) -> Document {
     let found = found.fold(Document::new(), |all, (load, it)| {
         all.heading(title(load)).and(it)
     });
-    Document::new().lead(PAPER).and(or_no_periods(found))
+    Document::new().lead(PERIODS_LEAD).and(or_no_periods(found))
 }
 
 /// The measures that the cells requested and did not get, each once; absent where everything was granted.
@@ -268,7 +268,7 @@ struct EffectData {
 pub(super) fn data(page: &Page<'_>, matrix: &Matrix) -> MatrixPageData {
     let runs = page.runs.iter().map(RunData::of);
     let panels = matrix.cells.iter().filter_map(|cell| {
-        let jitter = page.runs.first()?.summary.series.get(cell.jitter?)?;
+        let jitter = page.runs.first()?.summary.series.get(cell.jitter_series?)?;
         Some(PanelData {
             label: cell.combination.to_string(),
             load: cell.load.name(),

@@ -168,7 +168,7 @@ fn idle_states_held_off_are_recommended_before_a_cpu_is_given_away() {
     assert_eq!(pairs, ["1", "1"], "PM against PMI under each load");
     for text in [
         shown(&matrix).to_string(),
-        document(&matrix).and(beside_the_paper(&matrix)).markdown(),
+        document(&matrix).and(beside_yoon2009(&matrix)).markdown(),
     ] {
         assert!(text.contains("--cpu-dma-latency 0us"), "{text}");
         assert!(text.contains("cpupower idle-set"), "{text}");
@@ -313,9 +313,9 @@ fn a_matrix_in_a_terminal_begins_with_the_answer() {
 }
 
 #[test]
-fn markdown_has_the_paper_s_rows_and_columns_and_the_paper_s_own() {
+fn markdown_has_the_published_rows_and_columns_and_the_published_figures() {
     let matrix = of(both(&[("none", LATE), ("PMC", STEADY)]));
-    let text = beside_the_paper(&matrix).markdown();
+    let text = beside_yoon2009(&matrix).markdown();
     assert!(text.contains("|  | none | PMC |\n"), "{text}");
     assert!(text.contains("\n| min | 1,057.00 | 1,007.00 |"), "{text}");
     assert!(text.contains("\n| Low 99 % max | 1,057.0"), "{text}");
@@ -328,7 +328,7 @@ fn shown(matrix: &Matrix) -> Text {
 }
 
 fn output(matrix: &Matrix) -> serde_json::Value {
-    serde_json::to_value(json(matrix)).unwrap()
+    serde_json::to_value(matrix).unwrap()
 }
 
 #[test]

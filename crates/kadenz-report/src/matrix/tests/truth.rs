@@ -87,7 +87,7 @@ fn effects_are_said_in_words() {
     let words = |measure, figure| {
         let mut all = matrix.contributions.iter();
         let one = all.find(|c| c.measure == measure && c.figure == figure);
-        Matrix::words_of(one.unwrap())
+        one.unwrap().sentence.clone()
     };
     let priority = words(Measure::Priority, EffectFigure::P99_9);
     assert!(priority.starts_with("P: p99.9 lateness "), "{priority}");
@@ -109,13 +109,10 @@ fn effects_are_said_in_words() {
 }
 
 #[test]
-fn the_paper_s_order_is_judged_where_its_pairs_were_measured() {
+fn the_published_order_is_judged_where_its_pairs_were_measured() {
     let matrix = measured(2);
-    let pairs: Vec<String> = matrix.rankings[0]
-        .paper
-        .iter()
-        .map(words::paper_pair)
-        .collect();
+    let pairs = matrix.rankings[0].published.iter();
+    let pairs: Vec<&str> = pairs.map(|it| it.sentence.as_str()).collect();
     assert_eq!(pairs.len(), 2, "{pairs:?}");
     assert!(
         pairs[0].starts_with("M equal to none: as in Yoon, "),

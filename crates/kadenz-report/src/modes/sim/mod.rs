@@ -117,20 +117,20 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// The record of Enner's "Analyzing the viability of Ethernet and UDP for robot control": 24
-    /// hours at 100 Hz, 193 us, a clock of 250 ns, and its three modes in noise of less than 1 us.
+    /// The record of \[Enner2016b\]: 24 hours at 100 Hz, 193 us, a clock of 250 ns, and its three modes in noise of less
+    /// than 1 us.
     ///
     /// ```
     /// use kadenz_report::modes::sim::Recipe;
     ///
-    /// let recipe = Recipe { samples: 1000, ..Recipe::blog() };
+    /// let recipe = Recipe { samples: 1000, ..Recipe::enner2016b() };
     /// let points: Vec<_> = recipe.points().collect();
     /// assert_eq!(points.len(), 1000);
     /// assert_eq!(points[999].at_ns, 9_990_000_000);
     /// assert_eq!(points[999].value_ns % 250, 0);
     /// ```
     #[must_use]
-    pub fn blog() -> Self {
+    pub fn enner2016b() -> Self {
         let mode = |kind, period_s, first_s, duration_s, height_ns| Planted {
             kind,
             period_s,
@@ -175,7 +175,7 @@ mod tests {
             samples: 5000,
             lost: 0.1,
             gaps: vec![(10.0, 12.0)],
-            ..Recipe::blog()
+            ..Recipe::enner2016b()
         };
         let (one, two): (Vec<_>, Vec<_>) = (recipe.points().collect(), recipe.points().collect());
         assert_eq!(one, two);
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_ramp_rises_to_its_height_and_a_spike_is_one_sample() {
-        let mut recipe = Recipe::blog();
+        let mut recipe = Recipe::enner2016b();
         recipe.noise = Noise::Even { width_ns: 0.0 };
         recipe.samples = 200_000;
         let above: Vec<i64> = recipe.points().map(|it| it.value_ns - 193_000).collect();
@@ -240,7 +240,7 @@ mod tests {
                     level_ns: ends[(index + other) % 5],
                     samples: 50,
                     modes: vec![planted],
-                    ..Recipe::blog()
+                    ..Recipe::enner2016b()
                 };
                 assert_eq!(recipe.points().count(), 50, "{planted:?}");
             }
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_mode_that_began_long_before_the_record_is_in_it() {
-        let mut recipe = Recipe::blog();
+        let mut recipe = Recipe::enner2016b();
         recipe.samples = 1000;
         recipe.noise = Noise::Even { width_ns: 0.0 };
         recipe.modes = vec![recipe.modes[1]];
@@ -270,7 +270,7 @@ mod tests {
                 samples: 100,
             },
             modes: Vec::new(),
-            ..Recipe::blog()
+            ..Recipe::enner2016b()
         };
         let values: Vec<i64> = recipe.points().map(|it| it.value_ns).collect();
         // A new stretch is the same as the old one in one of three cases.

@@ -19,7 +19,7 @@ fn ramp_beside_phase(surroundings: usize, offset_s: f64) -> Recipe {
             planted(ModeKind::Ramp, 600.0, 0.2, 150_000.0),
         ],
         seed: (1_000.0 * (offset_s + 10.0)) as u64,
-        ..Recipe::blog()
+        ..Recipe::enner2016b()
     };
     recipe.modes[1].first_s = recipe.modes[0].first_s + 120.0 + offset_s;
     if is(1) {
@@ -58,7 +58,7 @@ fn often_absent(kind: ModeKind, period_s: f64, absent: f64, seed: u64) -> Recipe
         samples: ((60.0 * period_s * 100.0) as u64).max(60_000),
         modes: vec![Planted { absent, ..mode }],
         seed,
-        ..Recipe::blog()
+        ..Recipe::enner2016b()
     }
 }
 
@@ -72,7 +72,7 @@ fn phase_on_ar1(deviation_ns: f64, correlation: f64, seed: u64) -> Recipe {
         }],
         modes: vec![planted(ModeKind::Phase, 60.0, 15.0, 4_000.0)],
         seed,
-        ..Recipe::blog()
+        ..Recipe::enner2016b()
     }
 }
 

@@ -74,8 +74,8 @@ fn planted(kind: ModeKind, period_s: f64, duration_s: f64, height_ns: f64) -> Pl
 }
 
 #[test]
-fn the_three_modes_of_the_blog_are_found_and_nothing_else() {
-    let found = finds(&Recipe::blog());
+fn the_three_modes_of_enner2016b_are_found_and_nothing_else() {
+    let found = finds(&Recipe::enner2016b());
     let count = |kind| {
         found
             .iter()
@@ -137,7 +137,7 @@ fn noises() -> Vec<Recipe> {
         disturbances,
         modes: Vec::new(),
         seed: seed as u64,
-        ..Recipe::blog()
+        ..Recipe::enner2016b()
     };
     all.into_iter().enumerate().map(recipe).collect()
 }
@@ -160,7 +160,7 @@ fn a_mode_that_strays_by_a_hundredth_is_found() {
     let mut recipe = Recipe {
         samples: 1_000_000,
         modes: vec![planted(ModeKind::Spike, 20.0, 0.01, 9_000.0)],
-        ..Recipe::blog()
+        ..Recipe::enner2016b()
     };
     recipe.modes[0].stray = 0.01;
     let found = finds(&recipe);
@@ -172,7 +172,7 @@ fn three_occurrences_are_enough_and_less_certain() {
     let mut recipe = Recipe {
         samples: 1_000_000,
         modes: vec![planted(ModeKind::Spike, 3_200.0, 0.01, 40_000.0)],
-        ..Recipe::blog()
+        ..Recipe::enner2016b()
     };
     let few = finds(&recipe);
     assert_eq!(few[0].occurrences, 3);
@@ -187,8 +187,8 @@ fn lost_samples_and_gaps_hide_no_mode() {
         samples: 700_000,
         lost: 0.03,
         gaps: vec![(2_000.0, 3_000.0), (5_000.0, 5_100.0)],
-        modes: Recipe::blog().modes[..2].to_vec(),
-        ..Recipe::blog()
+        modes: Recipe::enner2016b().modes[..2].to_vec(),
+        ..Recipe::enner2016b()
     });
 }
 
@@ -197,7 +197,7 @@ fn a_mode_of_a_few_samples_is_found() {
     finds(&Recipe {
         samples: 300_000,
         modes: vec![planted(ModeKind::Spike, 0.05, 0.01, 9_000.0)],
-        ..Recipe::blog()
+        ..Recipe::enner2016b()
     });
 }
 
@@ -211,7 +211,7 @@ fn a_record_at_a_kilohertz_is_no_other() {
             planted(ModeKind::Spike, 1.0, 0.001, 16_000.0),
             planted(ModeKind::Ramp, 100.0, 0.01, 150_000.0),
         ],
-        ..Recipe::blog()
+        ..Recipe::enner2016b()
     });
 }
 
@@ -220,7 +220,7 @@ fn a_record_of_nothing_has_no_mode() {
     assert_eq!(Finder::new(None).finish(), FoundModes::default());
     let recipe = Recipe {
         samples: 3,
-        ..Recipe::blog()
+        ..Recipe::enner2016b()
     };
     assert!(search(&recipe).modes.is_empty());
 }
@@ -230,7 +230,7 @@ fn the_output_keeps_to_its_schema() {
     let recipe = Recipe {
         samples: 100_000,
         modes: vec![planted(ModeKind::Spike, 7.0, 0.01, 30_000.0)],
-        ..Recipe::blog()
+        ..Recipe::enner2016b()
     };
     let FoundModes {
         count,
@@ -278,7 +278,7 @@ fn recorded(log: &str, share: f64) -> Noise {
 
 /// The modes of Enner, in two hours instead of 24: the ramp every ten minutes.
 fn two_hours() -> Recipe {
-    let mut recipe = Recipe::blog();
+    let mut recipe = Recipe::enner2016b();
     recipe.samples = 800_000;
     recipe.modes[2].period_s = 600.0;
     recipe
@@ -349,7 +349,7 @@ fn a_mode_is_not_reported_again_as_its_multiple() {
             planted(ModeKind::Spike, 7.0, 0.01, 9_500.0),
             planted(ModeKind::Spike, 10.0, 0.01, 20_000.0),
         ],
-        ..Recipe::blog()
+        ..Recipe::enner2016b()
     });
 }
 
@@ -358,7 +358,7 @@ fn a_phase_of_a_quarter_of_its_period_is_one_mode() {
     finds(&Recipe {
         samples: 800_000,
         modes: vec![planted(ModeKind::Phase, 1_200.0, 300.0, 5_000.0)],
-        ..Recipe::blog()
+        ..Recipe::enner2016b()
     });
 }
 
@@ -367,7 +367,7 @@ fn it_is_known_where_each_occurrence_of_a_mode_that_strays_began() {
     let mut recipe = Recipe {
         samples: 1_000_000,
         modes: vec![planted(ModeKind::Ramp, 20.0, 0.1, 90_000.0)],
-        ..Recipe::blog()
+        ..Recipe::enner2016b()
     };
     recipe.modes[0].stray = 0.02;
     let found = search(&recipe);
@@ -387,7 +387,7 @@ fn of_many_occurrences_a_thousand_starts_are_given_on_the_grid_of_the_mode() {
     let found = search(&Recipe {
         samples: 1_000_000,
         modes: vec![planted(ModeKind::Spike, 2.0, 0.01, 30_000.0)],
-        ..Recipe::blog()
+        ..Recipe::enner2016b()
     });
     let starts = &found.starts_s[0];
     assert!((900..=1024).contains(&starts.len()), "{}", starts.len());

@@ -4,7 +4,7 @@ use kadenz::ethercat::CycleSeries;
 use kadenz::lab::measuring::Measuring;
 use kadenz::record::run::model::TuningMeasure;
 use kadenz::report::document::{Document, Table};
-use kadenz::report::matrix::paper;
+use kadenz::report::matrix::yoon2009;
 use kadenz::report::matrix::{Combination, Load, Measure, Periods};
 use kadenz::report::numbers;
 use kadenz::report::statistics::Percent;
@@ -52,7 +52,7 @@ const SHARES: [Option<Percent>; 5] = [
 
 /// A table in Yoon's rows; `None` without a period. The column is that of the granted part of the requested
 /// combination. Where Yoon measured no such combination, the table holds the values of Kadenz alone.
-pub(super) fn beside_the_paper(
+pub(super) fn beside_yoon2009(
     run: &Summary,
     asked: Combination,
     load: Option<Load>,
@@ -60,12 +60,12 @@ pub(super) fn beside_the_paper(
     let periods = Periods::of(run.named(CycleSeries::PERIOD)?)?;
     let wake_up = run.named(CycleSeries::WAKE_UP)?;
     let granted = granted(asked, &wake_up.series.tuning);
-    let column = Combination::PAPER.iter().position(|it| *it == granted);
+    let column = Combination::YOON2009.iter().position(|it| *it == granted);
     let published = load.zip(column);
     let rows = SHARES.into_iter().enumerate().map(|(place, share)| {
         let ours = periods.row(share);
-        let paper = published.map(|(load, column)| {
-            let row = &paper::table(load).rows[place];
+        let yoon = published.map(|(load, column)| {
+            let row = &yoon2009::table(load).rows[place];
             [
                 row.max_us[column],
                 row.mean_us[column],
@@ -77,8 +77,8 @@ pub(super) fn beside_the_paper(
         let none = || ["-"; 3].map(str::to_owned);
         let mut row = vec![share.map_or_else(|| "all".to_owned(), |it| format!("low {it} %"))];
         row.extend(ours.unwrap_or_else(none));
-        if let Some(paper) = paper {
-            row.extend(paper.map(|it| format!("{it:.1}")));
+        if let Some(yoon) = yoon {
+            row.extend(yoon.map(|it| format!("{it:.1}")));
         }
         row
     });
@@ -86,7 +86,7 @@ pub(super) fn beside_the_paper(
     let about = match published {
         Some((load, _)) => {
             head.extend(["Yoon2009: max", "mean", "SD"]);
-            let figure = paper::table(load).figure;
+            let figure = yoon2009::table(load).figure;
             format!(
                 "figure {figure} of Yoon, column {granted}; its period is 1 ms, its robot had 59 devices, 10 minutes a column"
             )

@@ -252,7 +252,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             frames_per_cycle: report.frames,
             timing: report.timing,
             axes: report.axes.clone(),
-            periods: figure::beside_the_paper(&Summary::of_run(&folder)?, asked, load),
+            periods: figure::beside_yoon2009(&Summary::of_run(&folder)?, asked, load),
             words: report.to_string(),
         }),
         ..OutcomeOptions::of(&folder, &options.measure)

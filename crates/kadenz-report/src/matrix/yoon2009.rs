@@ -1,8 +1,7 @@
 //! The published matrix, for comparison with the measured one.
 //!
-//! Source: H. Yoon, J. Song, J. Lee, "Real-Time Performance Analysis in Linux-Based Robotic
-//! Systems", Proceedings of the Linux Symposium, Montreal 2009, figures 7 and 8: control periods of
-//! 1 ms on a humanoid's computer (x86, 4 CPUs at 2.4 GHz, Linux 2.6.26.8-rt16), 10 minutes a cell.
+//! Source: \[Yoon2009\], figures 7 and 8: control periods of 1 ms on a humanoid's computer (x86, 4 CPUs at 2.4 GHz, Linux
+//! 2.6.26.8-rt16), 10 minutes a cell.
 
 use std::sync::LazyLock;
 
@@ -10,12 +9,12 @@ use serde::Deserialize;
 
 use super::Load;
 
-/// Yoon's columns are [`Combination::PAPER`](super::Combination::PAPER).
+/// Yoon's columns are [`Combination::YOON2009`](super::Combination::YOON2009).
 const COLUMNS: usize = 9;
 
 /// Maximum, mean and standard deviation of the lowest control periods, one number per column, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-pub struct PaperRow {
+pub struct PublishedRow {
     /// The largest of them.
     pub max_us: [f64; COLUMNS],
     /// Mean of the periods.
@@ -26,19 +25,19 @@ pub struct PaperRow {
 
 /// One of Yoon's two tables.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-pub struct PaperTable {
+pub struct PublishedTable {
     /// The number of the figure.
     pub figure: u8,
     /// The shortest control period of each column, in microseconds.
     pub min_us: [f64; COLUMNS],
     /// The lowest 99 %, 99.9 %, 99.99 %, 99.999 % and all control periods.
-    pub rows: [PaperRow; 5],
+    pub rows: [PublishedRow; 5],
 }
 
 /// Yoon's table for a load. Figure 7: unloaded, figure 8: heavy.
 #[must_use]
-pub fn table(load: Load) -> &'static PaperTable {
-    static TABLES: LazyLock<[PaperTable; 2]> = LazyLock::new(|| {
+pub fn table(load: Load) -> &'static PublishedTable {
+    static TABLES: LazyLock<[PublishedTable; 2]> = LazyLock::new(|| {
         serde_json::from_str(include_str!("../../assets/yoon.json")).expect("the asset is tested")
     });
     let [unloaded, heavy] = &*TABLES;
@@ -57,7 +56,7 @@ mod tests {
     fn the_tables_say_what_the_text_says() {
         assert_eq!(Load::ALL.map(|load| table(load).figure), [7, 8]);
         let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} {b}");
-        let all = |table: &PaperTable| table.rows[4];
+        let all = |table: &PublishedTable| table.rows[4];
         near(all(table(Load::Unloaded)).max_us[0], 1_482.0);
         near(all(table(Load::Heavy)).max_us[0], 346_148.0);
         near(all(table(Load::Unloaded)).max_us[7], 1_044.0);
