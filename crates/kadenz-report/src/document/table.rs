@@ -157,7 +157,7 @@ enum Value {
     Count(Option<u64>),
     /// What there is none of: nothing on a terminal, and this on a page beside rows that have it.
     Absent(&'static str),
-    /// Nanoseconds.
+    /// A span in nanoseconds.
     Span(Option<f64>),
     Bars(Vec<Bar>),
     Lines(LineDrawing),

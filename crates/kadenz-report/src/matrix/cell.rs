@@ -54,7 +54,7 @@ pub struct Cell {
 /// Lateness of a cell's wake-ups.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Lateness {
-    /// Wake-ups.
+    /// Number of wake-ups.
     pub count: u64,
     /// Smallest lateness in nanoseconds.
     pub min_ns: Option<i64>,
