@@ -22,7 +22,7 @@
 //! ```
 //! use kadenz_ethercat::control::latency::{Experiment, measure};
 //!
-//! let latencies = measure(&Experiment { cycles: 2_000, ..Experiment::paper() })?;
+//! let latencies = measure(&Experiment { cycles: 2_000, ..Experiment::yoon2009() })?;
 //! let sensor = latencies.sensor.summary().expect("some events");
 //! assert!((1.45..1.65).contains(&sensor.min) && (2.35..2.55).contains(&sensor.max));
 //! let command = latencies.command.summary().expect("some commands");
@@ -44,7 +44,7 @@ use crate::sim::model::stamp::StampOutput;
 pub use experiment::{Experiment, ExperimentError, Sends, measure, measure_on};
 
 /// Yoon's figures, in cycles: from and to.
-pub mod paper {
+pub mod yoon2009 {
     /// From an event to the controller.
     pub const SENSOR: (f64, f64) = (1.5, 2.5);
     /// From the controller to the actuator.

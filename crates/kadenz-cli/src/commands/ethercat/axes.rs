@@ -144,8 +144,8 @@ fn hindrances(status: &Status, devices: &[DeviceStatus]) -> Vec<String> {
     let mut all = Vec::new();
     for axis in status.axes.iter().filter(|it| !it.out) {
         let device = devices.iter().find(|it| it.device == axis.device);
-        match device.and_then(ailment) {
-            Some(ailment) => all.push(format!("{} (device {}) {ailment}", axis.name, axis.device)),
+        match device.and_then(fault) {
+            Some(fault) => all.push(format!("{} (device {}) {fault}", axis.name, axis.device)),
             None if axis.state != enabled => {
                 all.push(format!(
                     "{} (device {}) is in {}",
@@ -157,13 +157,13 @@ fn hindrances(status: &Status, devices: &[DeviceStatus]) -> Vec<String> {
     }
     let is_axis = |it: &DeviceStatus| status.axes.iter().any(|axis| axis.device == it.device);
     for device in devices.iter().filter(|it| !is_axis(it)) {
-        all.extend(ailment(device).map(|it| format!("{} {it}", Device::from(device).label())));
+        all.extend(fault(device).map(|it| format!("{} {it}", Device::from(device).label())));
     }
     all
 }
 
 /// Describes what is wrong with a device.
-fn ailment(device: &DeviceStatus) -> Option<String> {
+fn fault(device: &DeviceStatus) -> Option<String> {
     if device.is_well() {
         return None;
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use kadenz::ethercat::control::cyclic::LoopMode;
 use kadenz::ethercat::control::latency::{
-    Experiment, Latencies, Sends, Summary, measure, measure_on, paper,
+    Experiment, Latencies, Sends, Summary, measure, measure_on, yoon2009,
 };
 use kadenz::report::document::{Answer, Document, Table, Version};
 use schemars::JsonSchema;
@@ -49,7 +49,7 @@ pub(crate) struct Options {
     mode: Option<LoopVariant>,
 
     /// Cycles of each loop; an event occurs about every ten cycles
-    #[arg(long, value_name = "N", default_value_t = Experiment::paper().cycles,
+    #[arg(long, value_name = "N", default_value_t = Experiment::yoon2009().cycles,
           value_parser = clap::value_parser!(u64).range(100..=1_000_000))]
     cycles: u64,
 }
@@ -150,12 +150,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     output::answer(&LatencyReport {
         version: Version,
         segment: options.sim.to_string(),
-        cycle_ns: nanoseconds(Experiment::paper().interval),
+        cycle_ns: nanoseconds(Experiment::yoon2009().interval),
         cycles: options.cycles,
         published: PublishedLatencies {
-            sensor: range(paper::SENSOR),
-            command: range(paper::COMMAND),
-            reaction: range(paper::REACTION),
+            sensor: range(yoon2009::SENSOR),
+            command: range(yoon2009::COMMAND),
+            reaction: range(yoon2009::REACTION),
         },
         loops,
     })
@@ -165,7 +165,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 fn rows(cycles: u64) -> [LoopExperiment; 5] {
     let yoon2009 = Experiment {
         cycles,
-        ..Experiment::paper()
+        ..Experiment::yoon2009()
     };
     let at_once = Experiment {
         sends: Sends::AtOnce,

@@ -56,7 +56,7 @@ impl Experiment {
     /// Yoon's experiment: 59 devices, 1 ms, pipelined, commands a cycle later, devices that act and sample
     /// in the middle of the cycle: the frame has passed the last device after 0.16 ms, the rest is work.
     #[must_use]
-    pub const fn paper() -> Self {
+    pub const fn yoon2009() -> Self {
         Self {
             devices: 59,
             interval: Duration::from_millis(1),

@@ -94,11 +94,11 @@ fn near(got: (f64, f64), wanted: (f64, f64), tolerance: f64) {
 
 #[test]
 fn the_papers_robot_has_the_papers_latencies() {
-    let [sensor, command, reaction] = spans(&short(Experiment::paper()));
+    let [sensor, command, reaction] = spans(&short(Experiment::yoon2009()));
     // Some hundred events by chance come within a twentieth of the ends.
-    near(sensor, paper::SENSOR, 0.05);
-    near(command, paper::COMMAND, 0.01);
-    near(reaction, paper::REACTION, 0.05);
+    near(sensor, yoon2009::SENSOR, 0.05);
+    near(command, yoon2009::COMMAND, 0.01);
+    near(reaction, yoon2009::REACTION, 0.05);
 }
 
 /// An experiment with SYNC0, where the moment at which devices act and sample is known: `d` behind the beat.
@@ -107,22 +107,22 @@ fn with_moment(d: f64) -> Experiment {
         devices: 12,
         work: Duration::ZERO,
         sync0: Some(Duration::from_nanos((d * MS) as u64)),
-        ..short(Experiment::paper())
+        ..short(Experiment::yoon2009())
     }
 }
 
 #[test]
 fn latencies_follow_from_the_devices_moment_as_the_table_says() {
     for d in [0.3, 0.5, 0.8] {
-        let paper = with_moment(d);
-        let [sensor, command, reaction] = spans(&paper);
+        let published = with_moment(d);
+        let [sensor, command, reaction] = spans(&published);
         near(sensor, (2.0 - d, 3.0 - d), 0.05);
         near(command, (1.0 + d, 1.0 + d), 0.003);
         near(reaction, (3.0, 4.0), 0.05);
 
         let at_once = Experiment {
             sends: Sends::AtOnce,
-            ..paper
+            ..published
         };
         let [sensor, command, reaction] = spans(&at_once);
         near(sensor, (2.0 - d, 3.0 - d), 0.05);
