@@ -25,6 +25,23 @@ pub(crate) struct SourceFile {
     code: OnceCell<String>,
 }
 
+/// The commits whose subjects are checked, without merges.
+#[derive(Clone, Debug)]
+pub(crate) enum Commits {
+    /// Those that are not yet upstream.
+    New(Vec<Commit>),
+    /// The last ones, where none is known to be new: others may have them already.
+    Last(Vec<Commit>),
+    /// None, with the reason.
+    Unknown(String),
+}
+
+impl Default for Commits {
+    fn default() -> Self {
+        Self::New(Vec::new())
+    }
+}
+
 /// A commit.
 #[derive(Clone, Debug)]
 pub(crate) struct Commit {
@@ -32,6 +49,17 @@ pub(crate) struct Commit {
     pub(crate) hash: String,
     /// The first line of its message.
     pub(crate) subject: String,
+}
+
+impl Commit {
+    /// Reads a line of git: the hash, and behind a space the subject.
+    fn read(line: &str) -> Option<Self> {
+        let (hash, subject) = line.split_once(' ')?;
+        Some(Self {
+            hash: hash.to_owned(),
+            subject: subject.to_owned(),
+        })
+    }
 }
 
 impl SourceFile {
@@ -150,25 +178,27 @@ impl Repository {
         Ok(())
     }
 
-    /// The commits that are not yet upstream, without merges; the last ones on a branch that has no upstream. None
-    /// where git does not know them all.
-    pub(crate) fn new_commits(&self) -> Vec<Commit> {
-        const FORMAT: &str = "--format=%h %s";
+    /// The commits that the branch has beyond the default one, or beyond its upstream; the last ones where it has none.
+    pub(crate) fn commits(&self) -> Commits {
         let git = |arguments: &[&str]| process::output(self.command("git").args(arguments));
-        let shallow = git(&["rev-parse", "--is-shallow-repository"]);
-        if shallow.map_or(true, |it| it.trim() != "false") {
-            return Vec::new();
+        match git(&["rev-parse", "--is-shallow-repository"]) {
+            Ok(it) if it.trim() == "false" => {}
+            Ok(_) => return Commits::Unknown("this is a shallow clone".to_owned()),
+            Err(error) => return Commits::Unknown(format!("{error:#}")),
         }
-        let log = git(&["log", "--no-merges", FORMAT, "@{upstream}..HEAD"])
-            .or_else(|_| git(&["log", "--no-merges", FORMAT, "-20"]));
-        let log = log.unwrap_or_default();
-        let commits = log.lines().filter_map(|line| line.split_once(' '));
-        commits
-            .map(|(hash, subject)| Commit {
-                hash: hash.to_owned(),
-                subject: subject.to_owned(),
-            })
-            .collect()
+        let log = |range: &str| -> Vec<Commit> {
+            let log = git(&["log", "--no-merges", "--format=%h %s", range]);
+            // A range whose base git does not know has no commits.
+            let log = log.unwrap_or_default();
+            log.lines().filter_map(Commit::read).collect()
+        };
+        let mut ahead = ["origin/HEAD..HEAD", "@{upstream}..HEAD"]
+            .map(log)
+            .into_iter();
+        match ahead.find(|commits| !commits.is_empty()) {
+            Some(commits) => Commits::New(commits),
+            None => Commits::Last(log("-20")),
+        }
     }
 
     fn read_all<'a>(&self, names: impl Iterator<Item = &'a str>) -> Vec<SourceFile> {

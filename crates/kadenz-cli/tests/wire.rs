@@ -24,7 +24,7 @@ fn an_answer_is_markdown_for_an_issue_or_a_wiki() {
     let plain = run(&["wire", "--size", "200B"]);
     let said = run(&["wire", "--size", "200B", "--markdown"]);
     assert_eq!(said.code, 0, "{}", said.err);
-    let head = "| link | transmission time | store-and-forward delay | datagrams/s |\n|------|";
+    let head = "| link | occupancy | store-and-forward delay | datagrams/s |\n|------|";
     assert!(said.out.contains(head), "{}", said.out);
     let first = |text: &str| text.lines().next().unwrap().to_owned();
     assert_eq!(first(&said.out), first(&plain.out), "the same words");

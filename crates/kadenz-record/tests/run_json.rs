@@ -133,6 +133,7 @@ fn full() -> Run {
         command: vec![text()],
         request: BTreeMap::from([(text(), Value::from(true))]),
         parameters: BTreeMap::from([(text(), Value::from(1))]),
+        found: BTreeSet::from([text()]),
         host: host(),
         clock: Clock {
             name: text(),

@@ -143,19 +143,17 @@ pub fn shell_path(path: &Path) -> String {
     shell_quoted(&format!("{begins_as_option}{text}")).into_owned()
 }
 
-/// Words that a command starts with.
-const PROGRAMS: [&str; 14] = [
+/// Words that a command starts with; a loop of a shell starts with `for`.
+const PROGRAMS: [&str; 12] = [
     "sudo",
     "kadenz",
     "sysctl",
     "systemctl",
     "echo",
     "printf",
-    "for",
     "cat",
     "chmod",
     "chrt",
-    "top",
     "apt-get",
     "ulimit",
     "powercfg",
@@ -168,22 +166,24 @@ const PROGRAMS: [&str; 14] = [
 ///
 /// let command = "sudo sysctl -w vm.swappiness=0";
 /// assert_eq!(command_in(&format!("now: {command}")), Some(("now: ", command)));
-/// assert_eq!(command_in("end the programs that top shows"), None);
+/// assert_eq!(command_in("for good: add preempt=full to the kernel's command line"), None);
 /// ```
 #[must_use]
 pub fn command_in(line: &str) -> Option<(&str, &str)> {
-    if is_command(line) {
-        return Some(("", line));
-    }
-    let (when, what) = line.split_once(": ")?;
-    is_command(what).then(|| line.split_at(when.len() + 2))
+    let behind_colons = line.match_indices(": ").map(|(at, colon)| at + colon.len());
+    let mut starts = std::iter::once(0).chain(behind_colons);
+    let start = starts.find(|start| is_command(&line[*start..]))?;
+    Some(line.split_at(start))
 }
 
 /// Whether text is a known program with an argument that no prose would have.
 fn is_command(text: &str) -> bool {
     let mut words = text.split_whitespace();
-    let known = words.next().is_some_and(|first| PROGRAMS.contains(&first));
-    known && text.contains(['-', '/', '=', '.', '|'])
+    match words.next() {
+        Some("for") => text.contains("; do "),
+        Some(first) => PROGRAMS.contains(&first) && text.contains(['-', '/', '=', '.', '|']),
+        None => false,
+    }
 }
 
 /// As [`visible`], for a name that is part of a line: its line breaks are escaped, too.
@@ -313,6 +313,29 @@ mod tests {
         assert_eq!(shell_quoted("my run"), "'my run'");
         assert_eq!(shell_quoted(""), "''");
         assert_eq!(shell_quoted("$(reboot)"), "'$(reboot)'");
+    }
+
+    #[test]
+    fn a_command_is_found_behind_the_words_that_say_when() {
+        for (line, command) in [
+            ("sudo sysctl -w a.b=1", Some("sudo sysctl -w a.b=1")),
+            (
+                "for good: echo 'a.b = 1' | sudo tee -a /etc/x.conf",
+                Some("echo 'a.b = 1' | sudo tee -a /etc/x.conf"),
+            ),
+            (
+                "the clock: now: sudo sysctl -w a.b=1",
+                Some("sudo sysctl -w a.b=1"),
+            ),
+            (
+                "now: for f in /sys/x/*; do echo 1 > $f; done",
+                Some("for f in /sys/x/*; do echo 1 > $f; done"),
+            ),
+            ("for good: add a=b to the boot loader's command line", None),
+            ("top -o %CPU, and end what is not needed", None),
+        ] {
+            assert_eq!(command_in(line).map(|(_, it)| it), command, "{line}");
+        }
     }
 
     #[test]

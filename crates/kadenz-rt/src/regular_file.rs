@@ -1,7 +1,8 @@
 //! Files that users name: regular ones alone, read up to a maximum length.
 //!
 //! A path that a user names may be a pipe that no process writes to, on which open(2) waits forever, or a device
-//! without an end. Every function here refuses both, and never waits. All of it allocates and calls the system.
+//! without an end. Every function here refuses both, and never waits for the other end of a pipe. All of it allocates
+//! and calls the system.
 //!
 //! ```
 //! use kadenz_rt::regular_file;
@@ -32,6 +33,9 @@ pub fn open(path: &Path) -> Result<File> {
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
     let file = options.read(true).open(path)?;
     ensure_regular(&file.metadata()?)?;
+    // Only opening must not wait.
+    #[cfg(unix)]
+    rustix::fs::fcntl_setfl(&file, rustix::fs::OFlags::empty())?;
     Ok(file)
 }
 
@@ -76,7 +80,7 @@ pub fn text(path: &Path, longest: u64) -> Result<String> {
 pub fn remedy(error: &Error) -> &'static str {
     match error.kind() {
         ErrorKind::InvalidData => "save it as UTF-8",
-        ErrorKind::InvalidInput => "name a file with this content",
+        ErrorKind::InvalidInput => "copy its content into a file, and name that",
         ErrorKind::FileTooLarge => "check that it is the file that you mean",
         ErrorKind::NotFound => "check the path",
         ErrorKind::PermissionDenied => "check that you may read it",
@@ -107,11 +111,11 @@ mod tests {
         assert_eq!(error.to_string(), "line 2 is not UTF-8");
         assert_eq!(remedy(&error), "save it as UTF-8");
         #[cfg(unix)]
-        assert!(
-            text(Path::new("/dev/zero"), 5)
-                .unwrap_err()
-                .to_string()
-                .contains("not a regular file")
-        );
+        {
+            let error = text(Path::new("/dev/zero"), 5).unwrap_err();
+            assert!(error.to_string().contains("not a regular file"), "{error}");
+            let flags = rustix::fs::fcntl_getfl(open(&path).unwrap()).unwrap();
+            assert!(!flags.contains(rustix::fs::OFlags::NONBLOCK), "{flags:?}");
+        }
     }
 }

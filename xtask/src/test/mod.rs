@@ -16,6 +16,7 @@ use prebuild::{Builds, Prebuilds};
 use tally::Tally;
 
 use crate::repository::Repository;
+use crate::tools;
 
 const HELP: &str = "\
 Run every test this machine can run, and name what was skipped and how to get it.
@@ -55,7 +56,7 @@ impl TestOptions {
 /// Runs the steps; true if nothing failed.
 pub(crate) fn main(repository: &Repository, arguments: &[String]) -> Result<bool> {
     let mut options = read(arguments)?;
-    options.skip_nothing |= std::env::var_os("KADENZ_SKIP_NOTHING").is_some_and(|it| it == "1");
+    options.skip_nothing |= tools::skips_nothing();
     if options.help {
         print!("{HELP}");
         return Ok(true);

@@ -182,8 +182,8 @@ pub(crate) const BUILDS: &[Build] = &[
     },
 ];
 
-/// Rule `crate-count`.
-pub(crate) fn third_party(counts: &[Result<usize>]) -> Vec<Finding> {
+/// Rule `crate-count`. An unknown number is an error where nothing may be skipped.
+pub(crate) fn third_party(counts: &[Result<usize>], skips_nothing: bool) -> Vec<Finding> {
     let counted = BUILDS.iter().zip(counts);
     let findings = counted.filter_map(|(build, count)| match count {
         Ok(count) if *count <= build.limit => None,
@@ -195,8 +195,12 @@ pub(crate) fn third_party(counts: &[Result<usize>]) -> Vec<Finding> {
             Some(Finding::error("Cargo.lock", text))
         }
         Err(error) => {
-            let text = format!("skipped for {}: {error:#}", build.name);
-            Some(Finding::warning("Cargo.lock", text))
+            let name = build.name;
+            let text = format!("skipped for {name}: {error:#}; `cargo fetch --locked` may help");
+            Some(Finding {
+                grave: skips_nothing,
+                ..Finding::error("Cargo.lock", text)
+            })
         }
     });
     findings.collect()
@@ -248,14 +252,18 @@ mod tests {
     }
 
     #[test]
-    fn too_many_crates_are_found_and_an_unknown_number_is_no_error() {
-        let found = third_party(&[Ok(150), Ok(61)]);
+    fn too_many_crates_are_found_and_an_unknown_number_is_an_error_where_nothing_may_be_skipped() {
+        let found = third_party(&[Ok(150), Ok(61)], false);
         assert!(
             found[0].text.contains("has 61") && found.len() == 1,
             "{found:?}"
         );
-        let unknown = third_party(&[Err(anyhow::anyhow!("offline")), Ok(60)]);
-        assert!(!unknown[0].grave && unknown.len() == 1, "{unknown:?}");
+        for skips_nothing in [false, true] {
+            let counts = [Err(anyhow::anyhow!("offline")), Ok(60)];
+            let unknown = third_party(&counts, skips_nothing);
+            let graves: Vec<_> = unknown.iter().map(|it| it.grave).collect();
+            assert_eq!(graves, [skips_nothing], "{unknown:?}");
+        }
     }
 
     #[test]

@@ -24,7 +24,8 @@ use std::fmt;
 use anyhow::{Result, bail};
 
 use crate::cargo::{self, Crate};
-use crate::repository::{Commit, Repository, SourceFile};
+use crate::repository::{Commits, Repository, SourceFile};
+use crate::tools;
 
 const HELP: &str = "\
 Check the invariants of docs/invariants.md, then format, lints, rustdoc and licences.
@@ -81,8 +82,10 @@ pub(crate) struct Workspace {
     pub(crate) crates: Vec<Crate>,
     /// Number of third-party crates of each of [`arrows::BUILDS`], or the reason why cargo cannot tell.
     pub(crate) third_party: Vec<Result<usize>>,
-    /// The commits that are not yet upstream.
-    pub(crate) commits: Vec<Commit>,
+    /// Whether a check that cannot be made is a failure.
+    pub(crate) skips_nothing: bool,
+    /// The commits whose subjects are checked.
+    pub(crate) commits: Commits,
 }
 
 /// A rule of the workspace.
@@ -109,7 +112,7 @@ pub(crate) const RULES: &[Rule] = &[
     Rule {
         name: "crate-count",
         about: "the program and the library have few third-party crates",
-        check: |workspace| arrows::third_party(&workspace.third_party),
+        check: |workspace| arrows::third_party(&workspace.third_party, workspace.skips_nothing),
     },
     Rule {
         name: "circles",
@@ -263,7 +266,8 @@ fn rules(repository: &Repository) -> Result<bool> {
     let workspace = Workspace {
         files: repository.committed()?,
         third_party: arrows::BUILDS.iter().map(count).collect(),
-        commits: repository.new_commits(),
+        skips_nothing: tools::skips_nothing(),
+        commits: repository.commits(),
         crates,
     };
     let mut errors = 0;

@@ -44,7 +44,7 @@ fn lints(repository: &Repository) -> Result<bool> {
 fn origins(repository: &Repository) -> Result<bool> {
     if !has_deny() {
         println!("skipped: deny: no cargo-deny: {DENY_REMEDY}");
-        return Ok(std::env::var_os("KADENZ_SKIP_NOTHING").is_none());
+        return Ok(!tools::skips_nothing());
     }
     let mut command = repository.command("cargo");
     process::run(command.args([

@@ -16,8 +16,8 @@ use crate::picture::Size;
 /// Reads the frames of a ring, without being able to disturb it.
 ///
 /// # Real-time safety
-/// Only [`RingReader::open`] allocates, and no method locks. [`RingReader::wait_beyond`] sleeps in the kernel, and
-/// [`RingReader::state`] makes system calls; the other methods make none.
+/// [`RingReader::open`], [`RingReader::state`] and [`RingReader::wait_beyond`] allocate and call the system (`state`
+/// tries a file lock); the other methods do neither.
 #[derive(Debug)]
 pub struct RingReader {
     viewer: Viewer,
@@ -128,7 +128,8 @@ impl RingReader {
     /// Returns the ring's state.
     ///
     /// # Real-time safety
-    /// It makes one or two system calls, where frames seem to come.
+    /// It allocates and makes some system calls where the ring says that it is in use: it opens the ring's file again,
+    /// tries the lock of the writer, and closes the file.
     #[must_use]
     pub fn state(&self) -> RingState {
         match self.viewer.load(header::STATE, Ordering::Acquire) {
@@ -195,6 +196,9 @@ impl RingReader {
 
     /// Waits until the writer has published more than `count` frames, or the span is over; returns whether it has.
     /// Sleeps in the kernel, and looks every 100 ms at the latest whether the writer lives.
+    ///
+    /// # Real-time safety
+    /// It sleeps, and before each sleep does what [`state`](Self::state) does.
     #[must_use]
     pub fn wait_beyond(&self, count: u64, span: Duration) -> bool {
         let end = clock::now() + span;

@@ -14,8 +14,8 @@ use crate::layout::{Channels, Order};
 /// The one process that publishes frames under a name.
 ///
 /// # Real-time safety
-/// Only [`RingWriter::create`] allocates. Publishing, and replacing the ring, make one system call, which does not
-/// block; dropping the ring makes more.
+/// [`RingWriter::create`] allocates. Publishing makes one system call, which does not block. Replacing or dropping the
+/// ring removes its file and unmaps it: not for a loop.
 #[derive(Debug)]
 pub struct RingWriter {
     owner: Owner,

@@ -127,7 +127,7 @@ fn program(options: &Options) -> Option<Command> {
     let (program, arguments) = options.program.split_first()?;
     let mut command = Command::new(program);
     command.args(arguments);
-    if output::is_json() {
+    if !output::is_for_people() {
         // Standard output is for the result only.
         command.stdout(output::of_notes());
     }

@@ -236,6 +236,9 @@ fn emptiness(run: &Summary) -> Option<String> {
         Some(EndedBy::Interrupted) => {
             "nothing was measured: the run was ended before its first sample; measure longer"
         }
+        Some(EndedBy::ProgramEnded) => {
+            "nothing was measured: the program ended before the first sample"
+        }
         _ => {
             "nothing was measured: no value was recorded; measure longer, and see the run's warnings"
         }

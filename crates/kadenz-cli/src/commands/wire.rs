@@ -316,7 +316,7 @@ impl WireTimes {
         });
         let head = [
             "link",
-            "transmission time",
+            "occupancy",
             "store-and-forward delay",
             "datagrams/s",
         ];

@@ -7,19 +7,19 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 /// The forms of an answer for others than the person at the terminal.
 const FORMS: [&str; 2] = ["json", "markdown"];
 
-/// The commands without an answer in these forms, and the alternative for each.
+/// The commands without an answer in these forms, and the alternative for each; `{}` stands for the form.
 const WITHOUT_FORMS: [(&str, &str); 7] = [
     ("run", "`--granted FILE` writes what was granted as JSON"),
     (
         "testbed run",
-        "`kadenz testbed status --json` reports the testbed that is up",
+        "`kadenz testbed status --{}` reports the testbed that is up",
     ),
     (
         "testbed exec",
-        "`kadenz testbed status --json` reports the testbed that is up",
+        "`kadenz testbed status --{}` reports the testbed that is up",
     ),
-    ("report", "`kadenz show RUN --json` prints a run's figures"),
-    ("export", "`kadenz show RUN --json` prints a run's figures"),
+    ("report", "`kadenz show RUN --{}` prints a run's figures"),
+    ("export", "`kadenz show RUN --{}` prints a run's figures"),
     (
         "completions",
         "leave it out: a shell reads what this prints",
@@ -63,7 +63,10 @@ pub(crate) fn check(command: &mut Command, matches: &ArgMatches) -> Result<(), c
     let remedy = WITHOUT_FORMS.iter().find(|(it, _)| *it == words);
     let other = second.or_else(|| excluding(chosen, matches).map(ToString::to_string));
     let message = match (remedy, other) {
-        (Some((_, remedy)), _) => format!("`kadenz {words}` has no `--{form}`: {remedy}"),
+        (Some((_, remedy)), _) => {
+            let remedy = remedy.replace("{}", form);
+            format!("`kadenz {words}` has no `--{form}`: {remedy}")
+        }
         (None, Some(other)) => {
             format!("`{other}` cannot be used with `--{form}`: leave one of them out")
         }
@@ -141,13 +144,14 @@ mod tests {
                 "completions" => " bash",
                 _ => "",
             };
-            for line in [
-                format!("kadenz --json {words}{rest}"),
-                format!("kadenz {words} --json{rest}"),
-                format!("kadenz {words} --markdown{rest}"),
+            for (form, line) in [
+                ("json", format!("kadenz --json {words}{rest}")),
+                ("json", format!("kadenz {words} --json{rest}")),
+                ("markdown", format!("kadenz {words} --markdown{rest}")),
             ] {
                 let refused = parsed(&line).unwrap_err();
-                assert!(refused.contains(remedy), "{line}: {refused}");
+                let remedy = remedy.replace("{}", form);
+                assert!(refused.contains(&remedy), "{line}: {refused}");
             }
         }
     }

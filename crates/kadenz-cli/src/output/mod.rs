@@ -20,7 +20,9 @@ use kadenz::report::document::{Answer, Document};
 use kadenz::report::text::{Text, is_hidden, one_line, visible};
 use serde::Serialize;
 
-pub(crate) use options::{OutputOptions, is_json, is_quiet, is_verbose, start, width_of_notes};
+pub(crate) use options::{
+    OutputOptions, is_for_people, is_json, is_quiet, is_verbose, start, width_of_notes,
+};
 use options::{options, style};
 
 /// Result of a command, as its exit code.
@@ -103,8 +105,10 @@ fn print_answer(answer: &impl Answer, to_people: fn(&Text)) -> anyhow::Result<Ou
         return json(answer);
     }
     let text = drawn(&answer.document());
-    if !text.is_empty() {
-        to_people(&text);
+    match text.is_empty() {
+        true => {}
+        false if is_for_people() => to_people(&text),
+        false => show(&text),
     }
     Ok(Outcome::Kept)
 }
@@ -114,8 +118,8 @@ pub(crate) fn answer_or_data<A: Answer>(
     answer: &A,
     data: impl Fn(&A) -> &str,
 ) -> anyhow::Result<Outcome> {
-    if is_json() {
-        return json(answer);
+    if !is_for_people() {
+        return self::answer(answer);
     }
     let _ = self::data(data(answer));
     Ok(Outcome::Kept)
@@ -174,7 +178,7 @@ pub(crate) fn next_answer(answer: &impl Answer) -> anyhow::Result<Printed> {
 /// Prints text before the answer on standard output, for people; returns whether a reader still takes the output.
 #[must_use]
 pub(crate) fn live(text: &str) -> bool {
-    is_json() || print_line(text)
+    !is_for_people() || print_line(text)
 }
 
 /// Prints a part of an answer's document before the rest is known. [`answer_of_parts`] prints the whole JSON.

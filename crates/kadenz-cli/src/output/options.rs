@@ -78,6 +78,11 @@ pub(crate) fn is_json() -> bool {
     options().json
 }
 
+/// Whether the answer is for the person at the terminal, not for a script or a page.
+pub(crate) fn is_for_people() -> bool {
+    !options().json && !options().markdown
+}
+
 /// Whether more is printed than people usually want to read.
 pub(crate) fn is_verbose() -> bool {
     options().verbose > 0

@@ -1,5 +1,12 @@
-//! Several cameras: sets of frames that were taken at the same time, and a camera as a channel of the bus.
+//! Several cameras: sets of frames that were taken at the same time; a camera as a channel of the bus, and one that
+//! fails.
 
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
+use std::time::Duration;
+
+use kadenz::camera::server::status;
+use kadenz::camera::sim::JpegEncoder;
 use kadenz::msg::service::messages::CameraFrame;
 
 use super::common::{assert_described, folder, run, run_line, text};
@@ -101,4 +108,50 @@ fn a_served_camera_is_a_channel_of_the_bus_whose_frames_lie_in_shared_memory() {
     let published = said.json()["notices"]["published"].as_u64().unwrap();
     assert!(published > 5, "{}", said.out);
     relay.end("INT");
+}
+
+/// Sends pictures by HTTP until the server of that name has decoded one, and then answers as no camera does.
+fn send_pictures_and_fail(listener: &TcpListener, name: &str) {
+    let planes = [
+        vec![128_u8; 64 * 48],
+        vec![128; 32 * 24],
+        vec![128; 32 * 24],
+    ];
+    let planes = [&planes[0][..], &planes[1], &planes[2]];
+    let picture = JpegEncoder::new(80).encode(64, 48, planes);
+    let accept = || {
+        let (stream, _) = listener.accept().unwrap();
+        let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+        while lines.next().is_some_and(|it| !it.unwrap().is_empty()) {}
+        stream
+    };
+    let mut stream = accept();
+    let head = b"HTTP/1.1 200 OK\r\nContent-Type: multipart/x-mixed-replace;boundary=x\r\n\r\n";
+    stream.write_all(head).unwrap();
+    while status::read(name).is_none_or(|it| it.counts.frames == 0) {
+        let part = [&b"--x\r\n\r\n"[..], &picture, b"\r\n"].concat();
+        stream.write_all(&part).unwrap();
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    drop(stream);
+    accept().write_all(b"SSH-2.0-x\r\n\r\n").unwrap();
+}
+
+#[test]
+fn what_a_camera_gave_before_it_failed_is_in_the_answer() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let name = name("failed");
+    let served = name.clone();
+    let camera = std::thread::spawn(move || send_pictures_and_fail(&listener, &served));
+    let serve = ["camera", "serve", &url, "--name", &name];
+    let said = run(&[&serve[..], &["--duration", "60s", "--json"]].concat());
+    assert_eq!(said.code, 2, "{}", said.err);
+    let last = said.err.lines().next_back().unwrap();
+    assert!(last.contains("does not speak HTTP"), "{}", said.err);
+    let json = said.json();
+    assert_described("camera", "serve", &json);
+    assert_eq!(json["state"], "failed", "{json}");
+    assert!(json["counts"]["frames"].as_u64().unwrap() > 0, "{json}");
+    camera.join().unwrap();
 }

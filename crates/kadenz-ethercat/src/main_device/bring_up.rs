@@ -101,17 +101,21 @@ const LISTEN_TIME: Duration = Duration::from_millis(1050);
 /// How long it listens at once. No other program sends on a port that is not shared: one such span is enough there.
 const LISTEN_PART: Duration = Duration::from_millis(50);
 
+/// How long it first receives frames that this link gave up before: they come too late, from no other MainDevice.
+const SETTLE_TIME: Duration = Duration::from_millis(5);
+
 /// Refuses where frames of another MainDevice arrive at the interface of that name: to change states beneath a running
 /// robot stops it, or worse. Waits.
 ///
 /// # Errors
 /// [`NotAloneError`].
 pub fn ensure_alone<P: Port>(link: &mut Link<P>, name: &str) -> Result<(), NotAloneError> {
+    let retry = RetryPolicy::default();
+    BlockingExchange { link, retry }.pause(SETTLE_TIME);
     let (begin, is_shared) = (link.now(), link.port_mut().is_shared());
-    // Frames that this link gave up before may have come back too late.
+    // Another MainDevice may have this link's source address: its frames count as late.
     let late_before = link.counts().late;
     loop {
-        let retry = RetryPolicy::default();
         BlockingExchange { link, retry }.pause(LISTEN_PART);
         let counts = link.counts();
         if counts.foreign > 0 || counts.late > late_before {
@@ -362,10 +366,7 @@ mod tests {
         let mut link = Link::new(port, 1);
         let sent = link.send(&mut foreign_frame()).unwrap();
         link.give_up(&sent);
-        let retry = RetryPolicy::default();
-        let link = &mut link;
-        BlockingExchange { link, retry }.pause(LISTEN_PART);
+        assert!(ensure_alone(&mut link, "near").is_ok());
         assert_eq!(link.counts().late, 1);
-        assert!(ensure_alone(link, "near").is_ok());
     }
 }

@@ -27,8 +27,8 @@ pub enum Side {
 /// Sends and receives whole Ethernet frames, from their header on.
 ///
 /// # Real-time safety
-/// Real-time safety of every implementation: no method allocates or locks, and none but
-/// [`wait`](Port::wait) waits.
+/// Of every implementation: no method allocates, and none but [`wait`](Port::wait) waits, be it for frames or for a
+/// lock.
 pub trait Port {
     /// The time by this port's clock.
     fn now(&self) -> MonotonicTime;

@@ -1,5 +1,6 @@
 //! The network layer of a check: round trips at the check's rate, with the check's tuning.
 
+use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
@@ -185,8 +186,14 @@ fn ensure_loopback() -> Result<(), OpenPortError> {
         let own = socket.local_addr()?;
         socket.send_to(&[0], own)
     });
-    sent.map(drop).map_err(|error| OpenPortError::LoopbackDown {
-        errno: error.raw_os_error().unwrap_or_default(),
+    sent.map(drop).map_err(|error| {
+        let errno = error.raw_os_error().unwrap_or_default();
+        match error.kind() {
+            ErrorKind::AddrNotAvailable
+            | ErrorKind::NetworkUnreachable
+            | ErrorKind::NetworkDown => OpenPortError::LoopbackDown { errno },
+            _ => OpenPortError::Address { address, errno },
+        }
     })
 }
 

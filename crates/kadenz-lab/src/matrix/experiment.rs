@@ -285,13 +285,11 @@ impl Matrix {
         if rates.is_null() {
             return;
         }
-        let parameters = &mut self.whole.run_mut().parameters;
-        let all = parameters
-            .entry(LOAD_RATES.to_owned())
-            .or_insert_with(|| Value::Array(Vec::new()));
-        if let Value::Array(all) = all {
-            all.push(rates);
-        }
+        let run = self.whole.run_mut();
+        let all = run.parameters.remove(LOAD_RATES);
+        let mut all = all.map_or_else(Vec::new, |it| it.as_array().cloned().unwrap_or_default());
+        all.push(rates);
+        run.insert_found(LOAD_RATES, all);
     }
 }
 

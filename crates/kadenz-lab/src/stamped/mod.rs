@@ -176,15 +176,11 @@ fn take(plan: &mut StampedPlan, filter: &mut LatencyFilter, wait: Duration) -> b
 }
 
 fn note(run: &mut Run, counts: &StampedCounts) {
-    let parameters = &mut run.parameters;
-    let mut set = |name: &str, value: serde_json::Value| {
-        parameters.insert(name.to_owned(), value);
-    };
-    set("clock_reading_error_ns", counts.error_ns.into());
-    set("messages_received", counts.received.into());
-    set("messages_unreadable", counts.unreadable.into());
-    set("messages_from_the_future", counts.from_the_future.into());
-    set("messages_around_a_step", counts.around_step.into());
+    run.insert_found("clock_reading_error_ns", counts.error_ns);
+    run.insert_found("messages_received", counts.received);
+    run.insert_found("messages_unreadable", counts.unreadable);
+    run.insert_found("messages_from_the_future", counts.from_the_future);
+    run.insert_found("messages_around_a_step", counts.around_step);
 }
 
 fn warnings(counts: &StampedCounts) -> Vec<Warning> {

@@ -55,6 +55,10 @@ pub struct Run {
     /// The parameters in force, defaults included.
     #[serde(default)]
     pub parameters: BTreeMap<String, Value>,
+    /// Names of the parameters that the measurement found: counts and results, no settings. Runs of earlier versions
+    /// lack it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub found: BTreeSet<String>,
     /// The machine that measured, and its system.
     pub host: Host,
     /// The clock that was read, and what reading it costs.
@@ -361,6 +365,41 @@ impl Warning {
     }
 }
 
+impl Run {
+    /// Notes a count or a result among the parameters. Allocates.
+    ///
+    /// ```
+    /// use kadenz_record::run::model::Run;
+    ///
+    /// let mut run = Run::default();
+    /// run.insert_found("packets_lost", 3);
+    /// assert!(run.parameters["packets_lost"] == 3 && run.found.contains("packets_lost"));
+    /// ```
+    pub fn insert_found(&mut self, name: &str, value: impl Into<Value>) {
+        self.found.insert(name.to_owned());
+        self.parameters.insert(name.to_owned(), value.into());
+    }
+}
+
+/// Lists what a run from before [`Run::found`] found. The only code that parses names of parameters.
+pub(crate) fn found_by_names(run: &mut Run) {
+    const FOUND: &str = "reader_waits load_done load_rates source_file source_comments";
+    let is_found = |name: &str, value: &Value| {
+        FOUND.split(' ').any(|it| it == name)
+            || name.ends_with("_error_ns")
+            || name.starts_with("messages_")
+            || name.starts_with("packets_")
+            || value.is_object()
+    };
+    if run.found.is_empty() {
+        let found = run
+            .parameters
+            .iter()
+            .filter(|(name, value)| is_found(name, value));
+        run.found = found.map(|(name, _)| name.clone()).collect();
+    }
+}
+
 /// Marks the refusals of tuning in a run from before warnings named their measure: there only the id held it. The
 /// only code that parses ids.
 pub(crate) fn tuning_by_ids(run: &mut Run) {
@@ -401,6 +440,33 @@ mod tests {
         let fifo = of("policy", "SCHED_FIFO 80");
         assert_eq!(fifo.as_deref(), Some("By(\"SCHED_FIFO 80\")"));
         assert_eq!(of("memory_lock", "SCHED_OTHER"), None);
+    }
+
+    #[test]
+    fn a_run_of_before_lists_what_it_found() {
+        let mut run = Run::default();
+        for name in [
+            "clock_reading_error_ns",
+            "messages_received",
+            "reader_waits",
+            "pace",
+        ] {
+            run.parameters.insert(name.into(), 1.into());
+        }
+        let mut of_today = run.clone();
+        run.parameters
+            .insert("bus".into(), serde_json::json!({ "cycles": 3 }));
+        found_by_names(&mut run);
+        let found = [
+            "bus",
+            "clock_reading_error_ns",
+            "messages_received",
+            "reader_waits",
+        ];
+        assert!(run.found.iter().eq(found));
+        of_today.insert_found("wakes", 7);
+        found_by_names(&mut of_today);
+        assert!(of_today.found.iter().eq(["wakes"]));
     }
 
     #[test]

@@ -159,7 +159,7 @@ impl Answer for CampaignReport {
         let document = match self.refused.is_empty() {
             true => document,
             false => document
-                .sentence("Not granted; these combinations ran without it:")
+                .sentence("Not granted in these combinations:")
                 .list(self.refused.clone()),
         };
         if self.moved.is_empty() {
@@ -170,7 +170,7 @@ impl Answer for CampaignReport {
             .table(table_of_effects(&self.moved))
             .sentence(
                 "Ratios of a value to the first one: below 1 is shorter. Each is the geometric mean of pairs of runs of \
-                 one round that differ in this option alone, with its 95 % interval.",
+                 one round that differ in this option alone, with its 95 % interval where pairs differ.",
             )
     }
 }

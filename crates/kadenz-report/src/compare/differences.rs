@@ -84,6 +84,7 @@ fn facts(summary: &Summary, shared: &dyn Fn(&str) -> bool) -> BTreeMap<(usize, S
         kadenz,
         experiment,
         parameters,
+        found,
         ..
     } = &summary.run;
     let mut facts = BTreeMap::new();
@@ -113,10 +114,8 @@ fn facts(summary: &Summary, shared: &dyn Fn(&str) -> bool) -> BTreeMap<(usize, S
             .flat_map(|it| &it.tuning);
         measures.any(|it| it.name == measure)
     };
-    for (name, value) in parameters
-        .iter()
-        .filter(|(name, value)| is_setting(name, value) && !is_measured(name))
-    {
+    let settings = parameters.iter().filter(|(name, _)| !found.contains(*name));
+    for (name, value) in settings.filter(|(name, _)| !is_measured(name)) {
         facts.insert((100, format!("parameter {name}")), value.to_string());
     }
     let all = summary.series.iter().map(|series| &series.series);
@@ -139,21 +138,6 @@ fn facts(summary: &Summary, shared: &dyn Fn(&str) -> bool) -> BTreeMap<(usize, S
         }
     }
     facts
-}
-
-/// Whether a parameter is a setting; counts and findings of the measurement always differ.
-fn is_setting(name: &str, value: &serde_json::Value) -> bool {
-    const FOUND: [&str; 4] = [
-        "reader_waits",
-        "load_done",
-        "source_file",
-        "source_comments",
-    ];
-    let found = FOUND.contains(&name)
-        || name.ends_with("_error_ns")
-        || name.starts_with("messages_")
-        || name.starts_with("packets_");
-    !found && !value.is_object()
 }
 
 fn machine(host: &Host) -> [(&'static str, String); 8] {
@@ -215,13 +199,7 @@ mod tests {
         let run_with = |found: u64, asked: &str| {
             let mut run = run(asked, None, "");
             run.run.host.cgroup = Some(format!("/user.slice/session-{found}.scope"));
-            for name in [
-                "clock_reading_error_ns",
-                "messages_received",
-                "reader_waits",
-            ] {
-                run.run.parameters.insert(name.into(), found.into());
-            }
+            run.run.insert_found("messages_received", found);
             run.run.parameters.insert("pace".into(), asked.into());
             run
         };

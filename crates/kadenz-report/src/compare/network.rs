@@ -1,4 +1,4 @@
-//! Round trips of several runs in the manner of [Enner2016b], which compares switches and hosts: the 90 % round trip,
+//! Round trips of several runs in the manner of \[Enner2016b\], which compares switches and hosts: the 90 % round trip,
 //! its wire part, and the rest.
 
 use kadenz_record::run::network::{Network, RTT, WirePath};

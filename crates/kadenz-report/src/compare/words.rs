@@ -20,7 +20,7 @@ impl Comparison {
             return String::new();
         };
         let run = self.runs.len() - 1;
-        let (mut sentences, mut missed) = (Vec::new(), Vec::new());
+        let (mut more_missed, mut sentences, mut missed) = (Vec::new(), Vec::new(), Vec::new());
         let mut reason = None;
         let mut has_interval = false;
         for series in &self.series {
@@ -36,7 +36,16 @@ impl Comparison {
             if !clauses.is_empty() {
                 sentences.push(format!("{named} is {}.", clauses.join(" and ")));
             }
-            missed.extend(misses(&named, first, candidate, runs, series.baseline));
+            if let Some((sentence, is_more)) =
+                misses(&named, first, candidate, runs, series.baseline)
+            {
+                let kind = if is_more {
+                    &mut more_missed
+                } else {
+                    &mut missed
+                };
+                kind.push(sentence);
+            }
             for figure in &candidate.figures {
                 has_interval |= figure.interval.is_ok();
                 let none = figure.interval.err();
@@ -57,12 +66,12 @@ impl Comparison {
             (true, false, Some(reason)) => {
                 format!("The runs are too short to compare {last} with {first}: {reason}.")
             }
-            (true, false, None) if !missed.is_empty() => String::new(),
+            (true, false, None) if !missed.is_empty() || !more_missed.is_empty() => String::new(),
             (true, false, None) => format!("{first} and {last} have no figures in common."),
         };
-        // Missed deadlines come first, so that none of them is cut off.
-        missed.append(&mut sentences);
-        let mut sentences = missed;
+        // What got worse for a robot comes first, and what both runs missed last.
+        sentences.splice(0..0, more_missed);
+        sentences.append(&mut missed);
         let more = sentences.len().saturating_sub(MAX_SENTENCES);
         sentences.truncate(MAX_SENTENCES);
         if more > 0 {
@@ -131,15 +140,15 @@ fn clause(figure: &FigureComparison, confidence: f64) -> Option<String> {
     ))
 }
 
-/// "after misses 12 of 60,000 deadlines, before 0 of 60,000." Absent where neither misses, or one
-/// has no deadline.
+/// "after misses 12 of 60,000 deadlines, before 0 of 60,000.", and whether these are more than before. Absent where
+/// neither misses, or one has no deadline.
 fn misses(
     named: &str,
     first: &str,
     candidate: &Candidate,
     runs: &[Summary],
     baseline: usize,
-) -> Option<String> {
+) -> Option<(String, bool)> {
     let verdict = |run: usize, series: usize| runs.get(run)?.series.get(series)?.verdict;
     let (before, after) = (
         verdict(0, baseline)?,
@@ -150,17 +159,21 @@ fn misses(
         format!("{misses} of {count}")
     };
     (before.misses > 0 || after.misses > 0).then(|| {
-        format!(
+        let sentence = format!(
             "{named} misses {} deadlines, {first} {}.",
             of(after.misses, after.count),
             of(before.misses, before.count)
-        )
+        );
+        (sentence, after.rate > before.rate)
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use kadenz_record::run::model::{Kind, Series};
+
     use super::*;
+    use crate::testing::{named, run_of, series_of};
 
     fn figure(metric: Metric, ratio: f64, significant: bool) -> FigureComparison {
         FigureComparison {
@@ -234,6 +247,27 @@ mod tests {
             answer(vec![figure(percentile("99"), 2.5, true)]),
             "after is 2.50 times as slow at p99 (95 %: 2.46 to 2.53)."
         );
+    }
+
+    #[test]
+    fn more_misses_come_first_and_those_of_both_runs_last() {
+        let judged = |misses: u64| {
+            let series = Series {
+                deadline_ns: Some(400_000),
+                ..named("wakeup", Kind::Lateness)
+            };
+            series_of(series, &[(100_000, 1000 - misses), (500_000, misses)])
+        };
+        let answer = |before, after| {
+            let runs = [before, after].map(|it| run_of("r", vec![judged(it)]));
+            comparison(vec![figure(Metric::Mean, 1.5, true)]).answer(&runs)
+        };
+        let worse = answer(0, 2);
+        let first = "after misses 2 of 1,000 deadlines, before 0 of 1,000. after is ";
+        assert!(worse.starts_with(first), "{worse}");
+        let same = answer(2, 2);
+        let last = ". after misses 2 of 1,000 deadlines, before 2 of 1,000.";
+        assert!(same.ends_with(last), "{same}");
     }
 
     #[test]

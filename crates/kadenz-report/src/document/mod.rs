@@ -374,13 +374,27 @@ impl Document {
             | DocumentBlock::Pairs(_)
             | DocumentBlock::Folded(..) => String::new(),
         });
-        blocks.collect::<Vec<_>>().join("\n\n") + "\n"
+        let blocks: Vec<String> = blocks.filter(|it| !it.is_empty()).collect();
+        match blocks.is_empty() {
+            true => String::new(),
+            false => blocks.join("\n\n") + "\n",
+        }
     }
 }
 
-/// Text in which Markdown finds no HTML.
+/// Text in which Markdown finds no HTML, links or emphasis, except for the code between backticks.
 fn escaped(text: &str) -> String {
-    visible(text).trim().replace('<', "&lt;")
+    let text = visible(text);
+    let parts = text.trim().split('`').enumerate();
+    let parts = parts.map(|(number, part)| match number % 2 {
+        0 => part
+            .replace('<', "&lt;")
+            .replace("](", "]\\(")
+            .replace('*', "\\*")
+            .replace("__", "\\_\\_"),
+        _ => part.to_owned(),
+    });
+    parts.collect::<Vec<_>>().join("`")
 }
 
 impl From<String> for Document {

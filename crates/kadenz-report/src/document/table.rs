@@ -409,7 +409,7 @@ impl Table {
     }
 
     pub(super) fn markdown(&self) -> String {
-        let escaped = |it: &str| one_line(it).replace('|', "\\|").replace('<', "&lt;");
+        let escaped = |it: &str| super::escaped(&one_line(it)).replace('|', "\\|");
         let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
         let columns: Vec<(usize, &Column)> = self.columns_of(Medium::Terminal).collect();
         let heads = || columns.iter().filter_map(|(_, it)| it.drawn.as_deref());

@@ -115,6 +115,12 @@ fn a_document_of_fitted_ones_keeps_the_smallest_number_of_columns() {
 #[test]
 fn an_empty_document_shows_nothing() {
     assert_eq!(Document::new().terminal(Style::plain()), "");
+    assert_eq!(Document::new().markdown(), "");
+    let foreign = Document::new().sentence("![x](http://y) *z* `a[0] < b` __init__");
+    assert_eq!(
+        foreign.markdown(),
+        "![x]\\(http://y) \\*z\\* `a[0] < b` \\_\\_init\\_\\_\n"
+    );
 }
 
 #[test]

@@ -113,7 +113,7 @@ impl Writer {
             set_start(sink.run(), start);
         }
         let comments: Vec<&str> = log.comments().iter().take(20).map(String::as_str).collect();
-        sink.parameter("source_comments", comments);
+        sink.found("source_comments", comments);
     }
 
     fn take(&mut self, sink: &mut dyn Sink, interval: Interval) -> Result<(), ReadError> {

@@ -368,7 +368,7 @@ impl<'a> IrttReader<'a> {
             ("packets_late", late),
         ];
         for (name, count) in counted {
-            self.sink.parameter(name, count);
+            self.sink.found(name, count);
         }
         if lost > 0 {
             let text = format!(

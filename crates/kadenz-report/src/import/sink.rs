@@ -100,6 +100,11 @@ impl dyn Sink + '_ {
         self.run().parameters.insert(name.to_owned(), value.into());
     }
 
+    /// Notes a count or a text of the source, which no setting determines.
+    pub(super) fn found(&mut self, name: &str, value: impl Into<serde_json::Value>) {
+        self.run().insert_found(name, value);
+    }
+
     /// The counts of a series.
     pub(super) fn counts(&mut self, series: usize) -> &mut Counts {
         &mut self.run().series[series].counts

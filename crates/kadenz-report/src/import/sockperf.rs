@@ -136,7 +136,7 @@ impl<'a> SockperfReader<'a> {
             let count = line.split_once(&mark).map_or("", |(_, rest)| rest);
             let count: String = count.chars().take_while(char::is_ascii_digit).collect();
             let count: u64 = count.parse().unwrap_or(0);
-            self.sink.parameter(&format!("packets_{id}"), count);
+            self.sink.found(&format!("packets_{id}"), count);
             if count > 0 {
                 let text = format!(
                     "server {}: {count} messages {what}; they have no value",

@@ -106,7 +106,7 @@ pub(super) fn describe(run: &mut Run, path: &Path, format: ImportFormat) {
         .unwrap_or(path.as_os_str())
         .to_string_lossy()
         .into_owned();
-    run.parameters.insert("source_file".to_owned(), name.into());
+    run.insert_found("source_file", name);
     run.parameters
         .insert("source_format".to_owned(), format.name().into());
     let path = path.display().to_string();

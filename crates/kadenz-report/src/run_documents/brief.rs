@@ -222,16 +222,24 @@ const MIN_NAME: usize = 22;
 const MIN_COLUMN: usize = 7;
 const BETWEEN: usize = 3;
 
-/// The table, with at most this many rows.
-fn table(runs: &[Summary], rows: usize) -> Option<Table> {
+/// The table, in at most this many lines.
+fn table(runs: &[Summary], most: usize) -> Option<Table> {
     let chosen = chosen(runs);
-    let rows = chosen.iter().take(rows.min(ROWS)).map(|(run, series)| {
+    let rows = chosen.iter().take(most.min(ROWS)).map(|(run, series)| {
         let folder = run.folder.file_name().filter(|_| runs.len() > 1);
         let folder = folder.map_or_else(String::new, |it| format!("{}: ", it.display()));
         row(&format!("{folder}{}", series.series.name), series)
     });
     let mut rows: Vec<_> = rows.collect();
-    let names = names(&rows);
+    let room = columns_of_names(&rows);
+    let names = names(&rows, room);
+    // A name in full may take several lines.
+    let mut taken = 0;
+    let fitting = names.iter().take_while(|name| {
+        taken += name.chars().count().div_ceil(room);
+        taken <= most
+    });
+    rows.truncate(fitting.count().max(1));
     for (row, name) in rows.iter_mut().zip(names) {
         row[0] = TableCell::text(name);
     }
@@ -240,8 +248,7 @@ fn table(runs: &[Summary], rows: usize) -> Option<Table> {
 }
 
 /// The names of the rows in the columns that the other cells leave; in full where they would no longer differ.
-fn names(rows: &[Vec<TableCell>]) -> Vec<String> {
-    let room = columns_of_names(rows);
+fn names(rows: &[Vec<TableCell>], room: usize) -> Vec<String> {
     let full: Vec<String> = rows
         .iter()
         .map(|row| row[0].shown(Medium::Terminal).into_owned())

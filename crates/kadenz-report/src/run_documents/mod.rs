@@ -112,7 +112,14 @@ fn warnings(summary: &Summary) -> impl Iterator<Item = DocumentLine> {
     let all = findings(&measures.collect::<Vec<_>>(), warnings);
     all.into_iter().flat_map(|it| {
         let remedy = it.remedy.map(|it| format!("remedy: {it}"));
-        let remedy = remedy.map(|it| DocumentLine::labelled("", 2, it));
+        let lines: Vec<String> = remedy
+            .iter()
+            .flat_map(|it| it.lines())
+            .map(str::to_owned)
+            .collect();
+        let remedy = lines
+            .into_iter()
+            .map(|it| DocumentLine::labelled("", 2, it));
         once(format!("warning: {}", it.text).into()).chain(remedy)
     })
 }

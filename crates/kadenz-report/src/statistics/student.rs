@@ -58,7 +58,8 @@ pub struct RatioInterval {
 const CONFIDENCE: f64 = 0.95;
 
 impl RatioInterval {
-    /// From one ratio per round; `None` where there is none, or one that is no positive number.
+    /// From one ratio per round; `None` where there is none, or one that is no positive number. One ratio, and two equal
+    /// ones, have no interval: percentiles are values of a histogram, so that two are often equal by chance.
     ///
     /// ```
     /// use kadenz_report::statistics::RatioInterval;
@@ -66,6 +67,7 @@ impl RatioInterval {
     /// let ratio = RatioInterval::of(&[0.5, 0.5, 0.5]).unwrap();
     /// assert_eq!(ratio.to_string(), "0.50 (0.50 to 0.50)");
     /// assert_eq!(RatioInterval::of(&[2.0]).unwrap().to_string(), "2.00");
+    /// assert_eq!(RatioInterval::of(&[2.0, 2.0]).unwrap().to_string(), "2.00");
     /// assert_eq!(RatioInterval::of(&[]), None);
     /// ```
     #[must_use]
@@ -86,7 +88,8 @@ impl RatioInterval {
                 let error = (squares / f64::from(degrees) / count).sqrt();
                 let reach = two_sided(CONFIDENCE, degrees) * error;
                 ((mean - reach).exp(), (mean + reach).exp())
-            });
+            })
+            .filter(|(low, high)| low < high || ratios.len() > 2);
         Some(Self {
             mean: mean.exp(),
             interval,

@@ -266,7 +266,7 @@ impl fmt::Display for Interval {
 /// How often a loop runs, as users write it: `1kHz`, `250Hz`, `29.97Hz`, `30000/1001Hz`, `0.5Hz`.
 ///
 /// # Real-time safety
-/// Real-time safe: arithmetic alone, except for parsing, whose error allocates.
+/// Real-time safe: arithmetic alone, except for parsing, whose error allocates, and for display, which allocates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rate {
     interval: Interval,

@@ -25,7 +25,8 @@ pub struct PacketPlan {
 /// Frames that this host sends on the interface are not received.
 ///
 /// # Real-time safety
-/// After opening, nothing here allocates or locks; methods that make a system call say so.
+/// [`PacketPort::open`] and [`PacketPort::watch_too`] allocate. The other methods neither allocate nor lock; those that
+/// make a system call say so, and only [`PacketPort::wait`] waits.
 #[derive(Debug)]
 pub struct PacketPort {
     socket: PacketSocket,

@@ -245,7 +245,8 @@ impl Viewer {
     /// Whether the owner's process lives.
     ///
     /// # Real-time safety
-    /// It makes one or two system calls.
+    /// It allocates and makes some system calls: it opens the file again, tries its lock without waiting, and closes
+    /// it.
     #[must_use]
     pub fn owner_lives(&self) -> bool {
         // A lock belongs to its descriptor: this check opens one of its own, and closing it releases the lock that

@@ -270,13 +270,15 @@ impl Observer for CycleRecorder {
 /// `waits` is the number of cycles that waited for a reader of the process image.
 pub(super) fn note(running: &RunningRun, report: &NetworkReport, waits: Option<u64>) {
     running.update(|run| {
-        let parameters = [
+        let found = [
             ("bus", serde_json::to_value(report.timing).ok()),
             ("motion", serde_json::to_value(&report.axes).ok()),
             ("reader_waits", waits.map(Into::into)),
         ];
-        for (name, value) in parameters {
-            run.parameters.extend(value.map(|it| (name.to_owned(), it)));
+        for (name, value) in found {
+            if let Some(value) = value {
+                run.insert_found(name, value);
+            }
         }
     });
     if let Some(cause) = &report.axes.stopped {

@@ -119,10 +119,21 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if let Some(trouble) = no_frame_because(&status) {
         anyhow::bail!("{trouble}");
     }
+    report(options, status, publishing)
+}
+
+/// Ends the messages, prints the answer, and says what failed beside the frames that came.
+fn report(
+    options: &Options,
+    status: Status,
+    publishing: Option<Publishing>,
+) -> anyhow::Result<Outcome> {
     let unfit = status.size.and_then(|size| {
         let mut layouts = options.layout.iter();
         layouts.find_map(|layout| layout.output_size(size).err())
     });
+    let has_failed = status.state == State::Failed;
+    let lost = has_failed.then(|| status.trouble.clone().unwrap_or_default());
     let (notices, unpublished) = match publishing.map(Publishing::end).transpose() {
         Ok(notices) => (notices, None),
         Err(error) => (None, Some(error)),
@@ -136,21 +147,24 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         notices,
     })?;
     // Publishing in such a layout fails for the same reason.
-    let failed = unfit.map(anyhow::Error::from).or(unpublished);
-    if let Some(error) = &failed {
+    let unfit = unfit.map(anyhow::Error::from).or(unpublished);
+    let failed = [lost.map(anyhow::Error::msg), unfit];
+    for error in failed.iter().flatten() {
         output::complain(&format!("{error:#}"));
     }
-    Ok(outcome.or_incomplete(failed.is_some()))
+    Ok(outcome.or_incomplete(failed.iter().any(Option::is_some)))
 }
 
 /// Why the camera never gave a frame; `None` where it did, or where no attempt has failed.
 fn no_frame_because(status: &Status) -> Option<&str> {
-    let is_unopened = status.description.is_empty() && status.counts.frames == 0;
+    if status.counts.frames > 0 {
+        return None;
+    }
     let trouble = status.trouble.as_deref();
     match status.state {
         State::Failed => Some(trouble.unwrap_or_default()),
-        State::Ended => trouble.filter(|_| status.counts.frames == 0),
-        _ => trouble.filter(|_| is_unopened),
+        State::Ended => trouble,
+        _ => trouble.filter(|_| status.description.is_empty()),
     }
 }
 

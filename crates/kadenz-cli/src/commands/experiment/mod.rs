@@ -107,7 +107,13 @@ fn play(plan: &ExperimentPlan, output: &Output) -> anyhow::Result<Outcome> {
             .iter()
             .map(|step| (step.name(), folder.join(step.folder())));
         made.extend(runs.filter(|(_, run)| run.join("run.json").exists()));
-        ended?;
+        if let Err(error) = ended {
+            // The tables hold what was measured before.
+            if let Err(more) = report_runs(plan, &folder, &made) {
+                output::note(&format!("{more:#}"));
+            }
+            return Err(error);
+        }
     }
     report_runs(plan, &folder, &made)?;
     Ok(if stop.requested() {

@@ -124,9 +124,11 @@ pub(super) fn run(group: &[Step], inside: &Path, stop: &Stop) -> anyhow::Result<
         };
         if !is_result {
             let words = child.words();
-            let why = format!(
-                "`{words}` could not do its work ({status}); type it with another --out to see why"
-            );
+            let what = match step.is_whole(inside) {
+                true => "gave no answer, though its run is whole",
+                false => "could not do its work",
+            };
+            let why = format!("`{words}` {what} ({status}); type it with another --out to see why");
             match step.may_fail {
                 true => output::note(&why),
                 false => failure = Some(anyhow::anyhow!(why)),

@@ -113,9 +113,9 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         }
     };
     // People see a line a second while messages arrive.
-    let ended = match output::is_json() {
-        true => waiting(&format!("listening on {}", options.bus.url()), listen),
-        false => listen(),
+    let ended = match output::is_for_people() {
+        true => listen(),
+        false => waiting(&format!("listening on {}", options.bus.url()), listen),
     };
     let losses = receiver.bus.losses();
     let figures = whole.figures_with(ended, &losses);

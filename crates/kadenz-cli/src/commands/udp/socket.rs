@@ -145,6 +145,7 @@ pub(super) fn wall_clock() -> String {
 mod tests {
     use std::io::{Write as _, pipe};
     use std::os::fd::AsRawFd as _;
+    use std::sync::mpsc::sync_channel;
 
     use super::*;
 
@@ -158,7 +159,10 @@ mod tests {
         let option = TokenOption {
             token_file: Some(path.into()),
         };
-        assert!(option.token().unwrap().is_some());
+        let (sender, read) = sync_channel(1);
+        // A read that waits for the pipe's end waits forever.
+        std::thread::spawn(move || sender.send(option.token().is_ok_and(|it| it.is_some())));
+        assert_eq!(read.recv_timeout(Duration::from_secs(10)), Ok(true));
         drop(writer);
     }
 }

@@ -34,9 +34,10 @@
 //! compute, sends, and sleeps: as in Yoon (figure 4) no thread waits for the wire, and no interrupt is needed.
 //! Yoon's request (\[Yoon2009\]) sends what was computed a cycle before; this loop sends it at once.
 //!
-//! Guarantees, after [`Loop::run`] was called: the loop's own code neither allocates, locks nor logs; it waits
-//! only for the beat, and in [`LoopMode::Synchronous`] for the answers, up to a limit. No loss of frames, of
-//! the link or of devices ends it: the [`CycleReport`] reports them.
+//! Guarantees, after [`Loop::run`] was called: the loop's own code neither allocates nor logs, and waits for no lock.
+//! It waits for the beat, in [`LoopMode::Synchronous`] for the answers, up to a limit, and at its end, in both modes,
+//! for the last answers, up to an interval. No loss of frames, of the link or of devices ends it: the [`CycleReport`]
+//! reports them.
 
 mod context;
 mod operate;
@@ -92,9 +93,9 @@ impl Phase for Free {
 /// A loop's link, process data and queue.
 ///
 /// # Real-time safety
-/// While it runs, the loop's own code neither allocates, locks nor logs. It waits only for the beat and, in
-/// [`LoopMode::Synchronous`], for the answers, up to a limit. Its system calls sleep,
-/// send and receive frames, and wake threads whose questions are answered.
+/// While it runs, the loop's own code neither allocates nor logs, and waits for no lock. It waits for the beat, in
+/// [`LoopMode::Synchronous`] for the answers, up to a limit, and at its end, in both modes, for the last answers, up to
+/// an interval. Its system calls sleep, send and receive frames, and wake threads whose questions are answered.
 #[derive(Debug)]
 pub struct Loop<'l, P> {
     /// The link to the segment.

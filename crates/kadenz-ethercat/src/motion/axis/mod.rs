@@ -15,6 +15,9 @@ use std::f64::consts::TAU;
 use crate::wire::cia402::{Controlword, DriveState, Goal, OperationMode, Statusword};
 
 /// The value that a drive gets as its set-point every cycle.
+///
+/// # Real-time safety
+/// Its methods neither allocate, lock nor call the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Control {
     /// A position in rad (CSP).
@@ -90,6 +93,9 @@ pub(super) struct Fields {
 }
 
 /// The units of a drive's values at the joint. A negative factor is one of the opposite direction.
+///
+/// # Real-time safety
+/// Its methods neither allocate, lock nor call the system.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
     /// Units of position per turn of the joint.
@@ -111,6 +117,9 @@ impl Scale {
 }
 
 /// The last values of a drive's inputs.
+///
+/// # Real-time safety
+/// Its methods neither allocate, lock nor call the system.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reading {
     /// The statusword: the state of its power, and more.

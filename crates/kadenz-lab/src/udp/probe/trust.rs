@@ -29,9 +29,9 @@ pub(super) fn note_ways(ongoing: &Ongoing, plan: &ProbePlan, facts: OneWayFacts)
     let by = clock_basis(plan.clocks, facts);
     let error_ns = facts.error_ns;
     ongoing.running.update(|run| {
-        let parameters = &mut run.parameters;
-        parameters.insert("one_way_error_ns".to_owned(), error_ns.into());
-        parameters.insert("one_way_by".to_owned(), by.as_str().into());
+        run.insert_found("one_way_error_ns", error_ns);
+        run.parameters
+            .insert("one_way_by".to_owned(), by.as_str().into());
         for series in &mut run.series {
             if [TO_DEVICE, FROM_DEVICE].contains(&series.value()) {
                 let words = format!(", {by}, true within {error_ns} ns");

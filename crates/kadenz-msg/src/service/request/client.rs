@@ -321,9 +321,11 @@ impl<Req: Message, Rep: Message + Default> Client<Req, Rep> {
 fn rounded(timeout: Duration) -> Span {
     let is_rest =
         timeout >= Duration::from_millis(1) && !timeout.subsec_nanos().is_multiple_of(1000);
-    let half = Duration::from_micros(500);
+    let whole_ms = timeout
+        .saturating_add(Duration::from_micros(500))
+        .as_millis();
     Span(match is_rest {
-        true => Duration::from_millis((timeout + half).as_millis() as u64),
+        true => Duration::from_millis(u64::try_from(whole_ms).unwrap_or(u64::MAX)),
         false => timeout,
     })
 }
@@ -348,5 +350,6 @@ mod tests {
             ("500ms".into(), "1ms".into())
         );
         assert_eq!(ns(999_999), "999999ns");
+        assert_eq!(rounded(Duration::MAX).0, Duration::from_millis(u64::MAX));
     }
 }

@@ -77,7 +77,7 @@ pub use self::trouble::WriteTrouble;
 pub use self::writer::RunWriter;
 use crate::run::disk::Disk;
 use crate::run::labels::label_by_names;
-use crate::run::model::{FORMAT_VERSION, Run, tuning_by_ids};
+use crate::run::model::{FORMAT_VERSION, Run, found_by_names, tuning_by_ids};
 use crate::run::tune::tune_by_parameters;
 pub use running::{Progress, SeriesProgress};
 
@@ -116,6 +116,7 @@ fn read(dir: &Path) -> Result<Run, OpenRunError> {
     label_by_names(&mut run);
     tune_by_parameters(&mut run);
     tuning_by_ids(&mut run);
+    found_by_names(&mut run);
     Ok(run)
 }
 

@@ -59,9 +59,9 @@ pub(super) fn drive(
     drop(live);
     if let Some(load) = load {
         let done = end_load(load)?;
-        ongoing.running.update(|run| {
-            run.parameters.insert("load_done".to_owned(), done);
-        });
+        ongoing
+            .running
+            .update(|run| run.insert_found("load_done", done));
     }
     ongoing.finish(worked?)?;
     let report = report.context("the loop was not run")?;

@@ -135,7 +135,11 @@ fn image(path: &Path) -> anyhow::Result<Vec<u8>> {
     );
     let bytes = bytes.map_err(|error| {
         let remedy = regular_file::remedy(&error);
-        anyhow::anyhow!("cannot read {file}: {error}; {remedy}")
+        let or = match error.kind() {
+            ErrorKind::InvalidInput => ", or pipe it into `-`",
+            _ => "",
+        };
+        anyhow::anyhow!("cannot read {file}: {error}; {remedy}{or}")
     })?;
     anyhow::ensure!(
         !bytes.is_empty(),
@@ -281,6 +285,15 @@ mod tests {
     use kadenz::ethercat::wire::sii::Identity;
 
     use super::*;
+
+    #[test]
+    fn the_remedy_for_what_is_no_file_names_standard_input() {
+        let remedy = |path: &Path| image(path).unwrap_err().to_string();
+        let folder = remedy(&std::env::temp_dir());
+        assert!(folder.ends_with("or pipe it into `-`"), "{folder}");
+        let missing = remedy(Path::new("no-such.bin"));
+        assert!(missing.ends_with("check the path"), "{missing}");
+    }
 
     #[test]
     fn the_first_words_are_written_to_their_end() {

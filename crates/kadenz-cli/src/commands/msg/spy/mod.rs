@@ -106,7 +106,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         heard,
     };
     let terminal = output::is_shown_now() && std::io::stdin().is_terminal();
-    match terminal && !options.once && !output::is_json() {
+    match terminal && !options.once && output::is_for_people() {
         true => spy.live()?,
         false => spy.plainly(options)?,
     }
