@@ -263,7 +263,8 @@ fn a_run_that_cannot_be_measured_is_noted_and_the_campaign_goes_on() {
     let said = run(&["campaign", text(&plan), "--out", text(&out)]);
     assert_eq!(said.code, 2);
     assert!(
-        said.err.contains("2 runs were not measured, 2 runs are left"),
+        said.err
+            .contains("2 runs were not measured, 2 runs are left"),
         "{}",
         said.err
     );

@@ -195,8 +195,10 @@ fn forbid_null(schema: &mut Value) {
     }
 }
 
-/// Links become their words, escaped brackets brackets, and lines one line.
+/// Links become their words, escaped brackets brackets, and lines one line; headings for callers from Rust, such as
+/// `# Real-time safety`, are left out with what follows.
 fn plain(text: &str) -> String {
+    let text = text.split("\n# ").next().unwrap_or_default().trim_end();
     let text = text.replace("`None`", "null").replace('\n', " ");
     let text = text.replace("\\[", "[").replace("\\]", "]");
     let mut parts = text.split("[`");
@@ -235,7 +237,7 @@ mod tests {
     #[test]
     fn descriptions_have_no_words_of_rust() {
         let text = plain(
-            "By [`Display`](std::fmt::Display) or\n[`Self::name`]; `None` where \\[none\\] is.",
+            "By [`Display`](std::fmt::Display) or\n[`Self::name`]; `None` where \\[none\\] is.\n\n# Panics\nNever.",
         );
         assert_eq!(text, "By Display or Self::name; null where [none] is.");
     }

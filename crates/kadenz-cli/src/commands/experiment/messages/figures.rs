@@ -411,8 +411,8 @@ mod tests {
 
     #[test]
     fn a_ratio_is_of_rounds_that_both_were_measured_in() {
-        let ours = [seen(0, 10), seen(1, 20), seen(2, 90)];
-        let theirs = [seen(1, 40), seen(0, 20), seen(5, 1)];
+        let ours = [seen(0, 10), seen(1, 20), seen(2, 30), seen(3, 90)];
+        let theirs = [seen(1, 40), seen(0, 20), seen(2, 60), seen(5, 1)];
         let ratios = Ratios::of(&ours, &theirs);
         assert_eq!(ratios.cells(), ["0.50 (0.50 to 0.50)", "-"]);
         assert!(Ratios::of(&ours, &[]).p50.is_none());
