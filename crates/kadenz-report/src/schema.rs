@@ -196,7 +196,7 @@ fn forbid_null(schema: &mut Value) {
 }
 
 /// Links become their words, escaped brackets brackets, and lines one line; headings for callers from Rust, such as
-/// `# Real-time safety`, are left out with what follows.
+/// `# Errors`, are left out with what follows.
 fn plain(text: &str) -> String {
     let text = text.split("\n# ").next().unwrap_or_default().trim_end();
     let text = text.replace("`None`", "null").replace('\n', " ");
