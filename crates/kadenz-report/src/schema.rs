@@ -195,10 +195,14 @@ fn forbid_null(schema: &mut Value) {
     }
 }
 
-/// Links become their words, escaped brackets brackets, and lines one line; headings for callers from Rust, such as
-/// `# Errors`, are left out with what follows.
+/// Links become their words, escaped brackets brackets, and lines one line; what is for callers from Rust is left out:
+/// an example or a heading such as `# Errors`, and what follows.
 fn plain(text: &str) -> String {
-    let text = text.split("\n# ").next().unwrap_or_default().trim_end();
+    let for_rust = ["\n```", "\n# "]
+        .iter()
+        .filter_map(|it| text.find(it))
+        .min();
+    let text = text[..for_rust.unwrap_or(text.len())].trim_end();
     let text = text.replace("`None`", "null").replace('\n', " ");
     let text = text.replace("\\[", "[").replace("\\]", "]");
     let mut parts = text.split("[`");
