@@ -1,19 +1,27 @@
-//! The log time of a message: that of the wall clock, which never goes back in a log.
+//! The log time of a message: its stamp by the monotonic clock as a time of the wall clock, which is never set back in
+//! a log.
 
 use kadenz_rt::clock::{MonotonicTime, WallTime};
 
-/// Makes wall times that go on evenly if the wall clock is set back.
+/// Makes wall times of stamps, which go on evenly if the wall clock is set back.
 ///
 /// A step is the change of the wall clock beyond that of the monotonic clock. A step back is added to all
 /// later times, so that spans between messages stay right; a step forward first reduces that sum, and the log
 /// follows the rest.
 ///
+/// The two clocks cannot be read at once. Each reading gives bounds for the offset between them, and the offset changes
+/// only where it lies outside: a thread that is held up between the clocks moves no message. A stamp that is not before
+/// the latest one never gets an earlier time than that: readers of a log sort by time.
+///
 /// # Real-time safety
 /// Real-time safe.
 #[derive(Debug, Default)]
 pub(super) struct LogClock {
-    last: Option<(MonotonicTime, WallTime)>,
+    /// The wall clock less the monotonic one.
+    offset_ns: Option<i64>,
     added_ns: i64,
+    /// The latest stamp, and its time.
+    last: Option<(MonotonicTime, i64)>,
 }
 
 /// The minimum step: a shorter one is not distinguished from the time between two reads of clocks, and
@@ -32,27 +40,48 @@ pub(super) struct Reading {
 }
 
 impl LogClock {
-    /// Returns the log's time at that moment, and by how many nanoseconds the wall clock was set back since
-    /// the last one: 0 if it was not.
-    pub(super) fn at(&mut self, reading: Reading) -> (WallTime, u64) {
-        let wall_ns = reading.wall.as_unix_ns();
-        let mut back_ns = 0;
-        if reading.after.since(reading.before) <= MAX_READ_NS {
-            let (mono, wall) = self.last.unwrap_or((reading.before, reading.wall));
-            let passed = reading.before.since(mono);
-            let step = wall_ns
-                .saturating_sub(wall.as_unix_ns())
-                .saturating_sub(passed);
-            if step < -MIN_STEP_NS {
-                self.added_ns = self.added_ns.saturating_sub(step);
-                back_ns = step.unsigned_abs();
-            } else if step > MIN_STEP_NS {
-                self.added_ns = self.added_ns.saturating_sub(step).max(0);
-            }
-            self.last = Some((reading.before, reading.wall));
+    /// Returns the log's time of a stamp, and by how many nanoseconds the wall clock was set back since the last one: 0
+    /// if it was not.
+    pub(super) fn time_of(&mut self, stamp: MonotonicTime, reading: Reading) -> (WallTime, u64) {
+        let (offset_ns, back_ns) = self.offset(reading);
+        let time = stamp.as_ns().cast_signed().saturating_add(offset_ns);
+        let time = time.saturating_add(self.added_ns);
+        let (latest, its_time) = self.last.unwrap_or((stamp, time));
+        if stamp < latest {
+            return (WallTime::from_unix_ns(time), back_ns);
         }
-        let time = wall_ns.saturating_add(self.added_ns);
+        let time = time.max(its_time);
+        self.last = Some((stamp, time));
         (WallTime::from_unix_ns(time), back_ns)
+    }
+
+    /// Returns the offset after a reading, and by how many nanoseconds the wall clock was set back.
+    fn offset(&mut self, reading: Reading) -> (i64, u64) {
+        let less = |mono: MonotonicTime| {
+            let mono_ns = mono.as_ns().cast_signed();
+            reading.wall.as_unix_ns().saturating_sub(mono_ns)
+        };
+        let (low, high) = (less(reading.after), less(reading.before));
+        let known = self.offset_ns.unwrap_or(high);
+        if reading.after.since(reading.before) > MAX_READ_NS {
+            return (known, 0);
+        }
+        let is_step =
+            known < low.saturating_sub(MIN_STEP_NS) || known.saturating_sub(MIN_STEP_NS) > high;
+        let offset = match is_step {
+            true => high,
+            false => known.max(low).min(high),
+        };
+        let step = offset.saturating_sub(known);
+        let mut back_ns = 0;
+        if step < -MIN_STEP_NS {
+            self.added_ns = self.added_ns.saturating_sub(step);
+            back_ns = step.unsigned_abs();
+        } else if step > MIN_STEP_NS {
+            self.added_ns = self.added_ns.saturating_sub(step).max(0);
+        }
+        self.offset_ns = Some(offset);
+        (offset, back_ns)
     }
 }
 
@@ -72,7 +101,8 @@ mod tests {
     }
 
     fn time_and_step(clock: &mut LogClock, mono_ns: i64, wall_ns: i64) -> (i64, u64) {
-        let (time, back_ns) = clock.at(reading(mono_ns, wall_ns));
+        let reading = reading(mono_ns, wall_ns);
+        let (time, back_ns) = clock.time_of(reading.before, reading);
         (time.as_unix_ns(), back_ns)
     }
 
@@ -110,7 +140,34 @@ mod tests {
         assert_eq!(time_and_step(&mut clock, S, 100 * S), (100 * S, 0));
         let mut held_up = reading(2 * S, 101 * S + S / 5);
         held_up.after = held_up.before.offset_by_ns(S / 4);
-        assert_eq!(clock.at(held_up).1, 0);
+        let (time, back_ns) = clock.time_of(held_up.before, held_up);
+        assert_eq!((time.as_unix_ns(), back_ns), (101 * S, 0));
         assert_eq!(time_and_step(&mut clock, 3 * S, 102 * S), (102 * S, 0));
+    }
+
+    #[test]
+    fn messages_that_came_together_stay_in_their_order() {
+        let mut clock = LogClock::default();
+        let stamp = MonotonicTime::from_ns(S as u64);
+        let mut time_at = |held_up_ns: i64, slewed_ns: i64| {
+            let before = stamp.offset_by_ns(S / 10);
+            let reading = Reading {
+                before,
+                wall: WallTime::from_unix_ns(100 * S + S / 10 + held_up_ns + slewed_ns),
+                after: before.offset_by_ns(held_up_ns + 100),
+            };
+            clock.time_of(stamp, reading).0.as_unix_ns()
+        };
+        let times = [
+            time_at(0, 0),
+            time_at(3_000_000, 0),
+            time_at(0, -700),
+            time_at(0, 0),
+        ];
+        assert_eq!(times, [100 * S; 4]);
+        // Earlier stamps keep their own time.
+        let reading = reading(2 * S, 101 * S);
+        let earlier = clock.time_of(stamp.offset_by_ns(-500), reading).0;
+        assert!(earlier.as_unix_ns() < 100 * S);
     }
 }

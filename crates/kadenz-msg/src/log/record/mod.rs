@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use kadenz_rt::clock::{self, WallTime};
+use kadenz_rt::clock::{self, MonotonicTime, WallTime};
 
 use counts::AtomicChannelCounts;
 pub use counts::{ChannelCounts, FurtherCounts};
@@ -357,8 +357,7 @@ impl Recorder {
             wall: WallTime::now(),
             after: clock::now(),
         };
-        let age_ns = reading.before.since(stamp);
-        let received = WallTime::from_unix_ns(self.log_time(reading).as_unix_ns() - age_ns);
+        let received = self.log_time(stamp, reading);
         let more = Published {
             time: arrival.info.stamps.published,
             sequence: arrival.info.sequence.map(|it| it.number),
@@ -366,9 +365,9 @@ impl Recorder {
         self.record(&channel, arrival.payload.bytes(), received, Some(more))
     }
 
-    /// The log's time now; notes where the wall clock was set back.
-    fn log_time(&mut self, reading: Reading) -> WallTime {
-        let (time, back_ns) = self.clock.at(reading);
+    /// The log's time of a stamp; notes where the wall clock was set back.
+    fn log_time(&mut self, stamp: MonotonicTime, reading: Reading) -> WallTime {
+        let (time, back_ns) = self.clock.time_of(stamp, reading);
         if back_ns > 0 {
             self.shared.set_back.fetch_add(1, Ordering::Relaxed);
             self.shared

@@ -332,11 +332,14 @@ fn where_the_wall_clock_is_set_back_the_log_goes_on_and_says_so() {
         let wall = WallTime::from_unix_ns(wall_ns);
         let after = before;
         recorder
-            .log_time(Reading {
+            .log_time(
                 before,
-                wall,
-                after,
-            })
+                Reading {
+                    before,
+                    wall,
+                    after,
+                },
+            )
             .as_unix_ns()
     };
     let times = [at(0, 9_000_000_000), at(1_000_000_000, 8_000_000_000)];
