@@ -49,7 +49,7 @@ struct Cli {
 
 /// The command line, as help, completions and manual pages show it.
 fn command() -> clap::Command {
-    let command = options::without_forms(Cli::command());
+    let command = options::without_formats(Cli::command());
     let examples = command.get_after_help().map(ToString::to_string);
     let purposes = by_purpose(&command);
     command.after_help(purposes + &examples.unwrap_or_default())
@@ -77,7 +77,7 @@ fn by_purpose(program: &clap::Command) -> String {
 fn parse() -> Result<Cli, clap::Error> {
     let mut command = options::with_old_words(command());
     let matches = command.try_get_matches_from_mut(std::env::args_os())?;
-    options::check_forms(&mut command, &matches)?;
+    options::check_formats(&mut command, &matches)?;
     options::keep_request(&command, &matches);
     Cli::from_arg_matches(&matches)
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use kadenz_rt::clock::{self, MonotonicTime, WallTime};
+use kadenz_rt::clock::{self, ClockPair, MonotonicTime};
 use kadenz_rt::shared;
 
 use super::queue::{Meta, QueuedUnit};
@@ -22,6 +22,9 @@ const LAYOUT_LINGER: Duration = Duration::from_secs(2);
 pub(super) const MAX_LAYOUTS: usize = 16;
 /// Units that may be inside a decoder: H.264's largest decoded picture buffer, twice.
 const MAX_IN_DECODER: usize = 32;
+/// Readings of the clocks, of which the closest pair counts: a thread that is held up between them must not change an
+/// age.
+const TRIES: u32 = 3;
 /// A capture time further from the arrival than this comes from a clock that is not set.
 const MAX_CAMERA_CLOCK_ERROR_NS: i64 = 10_000_000_000;
 
@@ -156,9 +159,9 @@ impl Publisher {
         decoded: MonotonicTime,
         decode_ns: i64,
     ) {
-        let (capture, capture_clock) =
-            meta.capture
-                .on_this_clock(meta.first_byte, WallTime::now(), decoded);
+        let (capture, capture_clock) = meta
+            .capture
+            .on_this_clock(meta.first_byte, ClockPair::read(TRIES));
         let info = FrameInfo {
             number: meta.number,
             capture,
@@ -317,21 +320,20 @@ pub fn ring_name(camera: &str, layout: &Layout) -> String {
 }
 
 impl Capture {
-    /// Translates a picture's capture time to this machine's monotonic clock; returns it with the clock that gave it. A
-    /// capture time of a camera whose clock cannot be right is dropped. `wall` and `now` are read together.
+    /// Translates a picture's capture time to this machine's monotonic clock by a pair of readings; returns it with the
+    /// clock that gave it. A capture time of a camera whose clock cannot be right is dropped.
     #[must_use]
     pub fn on_this_clock(
         self,
         first_byte: MonotonicTime,
-        wall: WallTime,
-        now: MonotonicTime,
+        pair: ClockPair,
     ) -> (Option<MonotonicTime>, CaptureClock) {
         match self {
             Self::Unknown => (None, CaptureClock::Unknown),
             Self::Local(time) => (Some(time), CaptureClock::Local),
             Self::Camera(taken) => {
-                let ago = wall.as_unix_ns().saturating_sub(taken.as_unix_ns());
-                let capture = now.offset_by_ns(ago.saturating_neg());
+                let ago = pair.wall().as_unix_ns().saturating_sub(taken.as_unix_ns());
+                let capture = pair.monotonic().offset_by_ns(ago.saturating_neg());
                 let before_arrival = first_byte.since(capture);
                 if (0..MAX_CAMERA_CLOCK_ERROR_NS).contains(&before_arrival) {
                     (Some(capture), CaptureClock::Camera)
@@ -345,6 +347,8 @@ impl Capture {
 
 #[cfg(test)]
 mod tests {
+    use kadenz_rt::clock::WallTime;
+
     use super::*;
 
     #[test]
@@ -354,7 +358,8 @@ mod tests {
         let wall = WallTime::from_unix_ns(5_000_000_000_000);
         let of = |ago_ns: i64| {
             let taken = WallTime::from_unix_ns(5_000_000_000_000 - ago_ns);
-            Capture::Camera(taken).on_this_clock(first_byte, wall, now)
+            let pair = ClockPair::from_readings(now, wall, now);
+            Capture::Camera(taken).on_this_clock(first_byte, pair)
         };
         let right = MonotonicTime::from_ns(999_995_000_000);
         assert_eq!(of(10_000_000), (Some(right), CaptureClock::Camera));

@@ -1,14 +1,14 @@
 //! Options that several commands share, with the same form everywhere.
 
 mod dictionary;
-mod forms;
+mod formats;
 mod measure;
 mod progress;
 mod request;
 mod values;
 
 pub(crate) use dictionary::with_old_words;
-pub(crate) use forms::{check as check_forms, chosen, without_forms};
+pub(crate) use formats::{check as check_formats, chosen, without_formats};
 pub(crate) use kadenz::rt::units::{ByteSize as Size, Span};
 pub(crate) use measure::{
     ClockOption, Defaults, MeasureOptions, POLICIES, StdinOption, beats, folder_or_now,

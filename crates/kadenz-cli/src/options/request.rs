@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::Value;
 
-use super::forms::chosen;
+use super::formats::chosen;
 
 static REQUEST: OnceLock<BTreeMap<String, Value>> = OnceLock::new();
 

@@ -286,8 +286,10 @@ impl Matrix {
             return;
         }
         let run = self.whole.run_mut();
-        let all = run.parameters.remove(LOAD_RATES);
-        let mut all = all.map_or_else(Vec::new, |it| it.as_array().cloned().unwrap_or_default());
+        let mut all = match run.parameters.remove(LOAD_RATES) {
+            Some(Value::Array(all)) => all,
+            _ => Vec::new(),
+        };
         all.push(rates);
         run.insert_found(LOAD_RATES, all);
     }

@@ -1,7 +1,7 @@
 //! The log time of a message: its stamp by the monotonic clock as a time of the wall clock, which is never set back in
 //! a log.
 
-use kadenz_rt::clock::{MonotonicTime, WallTime};
+use kadenz_rt::clock::{ClockPair, MonotonicTime, WallTime};
 
 /// Makes wall times of stamps, which go on evenly if the wall clock is set back.
 ///
@@ -28,21 +28,13 @@ pub(super) struct LogClock {
 /// slewing makes none.
 const MIN_STEP_NS: i64 = 50_000_000;
 
-/// If reading the clocks took longer, the reading is not evaluated.
-const MAX_READ_NS: i64 = 5_000_000;
-
-/// The clocks, read one after the other.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Reading {
-    pub(super) before: MonotonicTime,
-    pub(super) wall: WallTime,
-    pub(super) after: MonotonicTime,
-}
+/// A reading of the clocks that may be wrong by more is not evaluated.
+const MAX_ERROR_NS: u64 = 2_500_000;
 
 impl LogClock {
     /// Returns the log's time of a stamp, and by how many nanoseconds the wall clock was set back since the last one: 0
     /// if it was not.
-    pub(super) fn time_of(&mut self, stamp: MonotonicTime, reading: Reading) -> (WallTime, u64) {
+    pub(super) fn time_of(&mut self, stamp: MonotonicTime, reading: ClockPair) -> (WallTime, u64) {
         let (offset_ns, back_ns) = self.offset(reading);
         let time = stamp.as_ns().cast_signed().saturating_add(offset_ns);
         let time = time.saturating_add(self.added_ns);
@@ -56,14 +48,11 @@ impl LogClock {
     }
 
     /// Returns the offset after a reading, and by how many nanoseconds the wall clock was set back.
-    fn offset(&mut self, reading: Reading) -> (i64, u64) {
-        let less = |mono: MonotonicTime| {
-            let mono_ns = mono.as_ns().cast_signed();
-            reading.wall.as_unix_ns().saturating_sub(mono_ns)
-        };
-        let (low, high) = (less(reading.after), less(reading.before));
+    fn offset(&mut self, reading: ClockPair) -> (i64, u64) {
+        let (low, high) = reading.lead_ns();
+        let [low, high] = [low, high].map(|it| i64::try_from(it).unwrap_or(i64::MAX));
         let known = self.offset_ns.unwrap_or(high);
-        if reading.after.since(reading.before) > MAX_READ_NS {
+        if reading.error_ns() > MAX_ERROR_NS {
             return (known, 0);
         }
         let is_step =
@@ -91,18 +80,14 @@ mod tests {
 
     const S: i64 = 1_000_000_000;
 
-    fn reading(mono_ns: i64, wall_ns: i64) -> Reading {
-        let before = MonotonicTime::from_ns(mono_ns.unsigned_abs());
-        Reading {
-            before,
-            wall: WallTime::from_unix_ns(wall_ns),
-            after: before.offset_by_ns(100),
-        }
+    fn reading(before: MonotonicTime, wall_ns: i64, took_ns: i64) -> ClockPair {
+        let wall = WallTime::from_unix_ns(wall_ns);
+        ClockPair::from_readings(before, wall, before.offset_by_ns(took_ns))
     }
 
     fn time_and_step(clock: &mut LogClock, mono_ns: i64, wall_ns: i64) -> (i64, u64) {
-        let reading = reading(mono_ns, wall_ns);
-        let (time, back_ns) = clock.time_of(reading.before, reading);
+        let stamp = MonotonicTime::from_ns(mono_ns.unsigned_abs());
+        let (time, back_ns) = clock.time_of(stamp, reading(stamp, wall_ns, 100));
         (time.as_unix_ns(), back_ns)
     }
 
@@ -138,9 +123,9 @@ mod tests {
     fn a_thread_that_was_held_up_between_two_clocks_is_no_step() {
         let mut clock = LogClock::default();
         assert_eq!(time_and_step(&mut clock, S, 100 * S), (100 * S, 0));
-        let mut held_up = reading(2 * S, 101 * S + S / 5);
-        held_up.after = held_up.before.offset_by_ns(S / 4);
-        let (time, back_ns) = clock.time_of(held_up.before, held_up);
+        let stamp = MonotonicTime::from_ns(2 * S.unsigned_abs());
+        let held_up = reading(stamp, 101 * S + S / 5, S / 4);
+        let (time, back_ns) = clock.time_of(stamp, held_up);
         assert_eq!((time.as_unix_ns(), back_ns), (101 * S, 0));
         assert_eq!(time_and_step(&mut clock, 3 * S, 102 * S), (102 * S, 0));
     }
@@ -150,12 +135,9 @@ mod tests {
         let mut clock = LogClock::default();
         let stamp = MonotonicTime::from_ns(S as u64);
         let mut time_at = |held_up_ns: i64, slewed_ns: i64| {
+            let wall_ns = 100 * S + S / 10 + held_up_ns + slewed_ns;
             let before = stamp.offset_by_ns(S / 10);
-            let reading = Reading {
-                before,
-                wall: WallTime::from_unix_ns(100 * S + S / 10 + held_up_ns + slewed_ns),
-                after: before.offset_by_ns(held_up_ns + 100),
-            };
+            let reading = reading(before, wall_ns, held_up_ns + 100);
             clock.time_of(stamp, reading).0.as_unix_ns()
         };
         let times = [
@@ -166,7 +148,7 @@ mod tests {
         ];
         assert_eq!(times, [100 * S; 4]);
         // Earlier stamps keep their own time.
-        let reading = reading(2 * S, 101 * S);
+        let reading = reading(stamp, 100 * S, 100);
         let earlier = clock.time_of(stamp.offset_by_ns(-500), reading).0;
         assert!(earlier.as_unix_ns() < 100 * S);
     }

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use kadenz_rt::clock::{self, MonotonicTime, WallTime};
+use kadenz_rt::clock::{ClockPair, MonotonicTime, WallTime};
 
 use counts::AtomicChannelCounts;
 pub use counts::{ChannelCounts, FurtherCounts};
@@ -27,7 +27,7 @@ pub use facts::host_facts;
 use files::Files;
 pub(crate) use files::make_file;
 pub use files::{MakeFile, Naming, Split, next_free};
-use log_clock::{LogClock, Reading};
+use log_clock::LogClock;
 use ring::{Consumer, MessageHeader, Producer};
 use writing::Writing;
 
@@ -352,12 +352,7 @@ impl Recorder {
             .stamps
             .kernel
             .unwrap_or(arrival.info.stamps.taken);
-        let reading = Reading {
-            before: clock::now(),
-            wall: WallTime::now(),
-            after: clock::now(),
-        };
-        let received = self.log_time(stamp, reading);
+        let received = self.log_time(stamp, ClockPair::read(1));
         let more = Published {
             time: arrival.info.stamps.published,
             sequence: arrival.info.sequence.map(|it| it.number),
@@ -366,7 +361,7 @@ impl Recorder {
     }
 
     /// The log's time of a stamp; notes where the wall clock was set back.
-    fn log_time(&mut self, stamp: MonotonicTime, reading: Reading) -> WallTime {
+    fn log_time(&mut self, stamp: MonotonicTime, reading: ClockPair) -> WallTime {
         let (time, back_ns) = self.clock.time_of(stamp, reading);
         if back_ns > 0 {
             self.shared.set_back.fetch_add(1, Ordering::Relaxed);

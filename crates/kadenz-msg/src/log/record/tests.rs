@@ -330,17 +330,8 @@ fn where_the_wall_clock_is_set_back_the_log_goes_on_and_says_so() {
     let mut at = |mono_ns: u64, wall_ns: i64| {
         let before = MonotonicTime::from_ns(mono_ns);
         let wall = WallTime::from_unix_ns(wall_ns);
-        let after = before;
-        recorder
-            .log_time(
-                before,
-                Reading {
-                    before,
-                    wall,
-                    after,
-                },
-            )
-            .as_unix_ns()
+        let reading = ClockPair::from_readings(before, wall, before);
+        recorder.log_time(before, reading).as_unix_ns()
     };
     let times = [at(0, 9_000_000_000), at(1_000_000_000, 8_000_000_000)];
     assert_eq!(times, [9_000_000_000, 10_000_000_000]);

@@ -4,11 +4,11 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-/// The forms of an answer for others than the person at the terminal.
-const FORMS: [&str; 2] = ["json", "markdown"];
+/// The formats of an answer beside the terminal's.
+const FORMATS: [&str; 2] = ["json", "markdown"];
 
-/// The commands without an answer in these forms, and the alternative for each; `{}` stands for the form.
-const WITHOUT_FORMS: [(&str, &str); 7] = [
+/// The commands without an answer in these formats, and the alternative for each; `{}` stands for the format.
+const WITHOUT_FORMATS: [(&str, &str); 7] = [
     ("run", "`--granted FILE` writes what was granted as JSON"),
     (
         "testbed run",
@@ -28,47 +28,47 @@ const WITHOUT_FORMS: [(&str, &str); 7] = [
 ];
 
 /// The command line without the help of `--json` and `--markdown` for commands that have neither.
-pub(crate) fn without_forms(command: Command) -> Command {
+pub(crate) fn without_formats(command: Command) -> Command {
     fn hide(command: Command, words: &[&str]) -> Command {
-        let hidden = |form| {
-            Arg::new(form)
-                .long(form)
+        let hidden = |format| {
+            Arg::new(format)
+                .long(format)
                 .action(ArgAction::SetTrue)
                 .hide(true)
         };
         match words {
             // Replaces the global options.
-            [] => command.args(FORMS.map(hidden)),
+            [] => command.args(FORMATS.map(hidden)),
             [first, rest @ ..] => command.mut_subcommand(first, |it| hide(it, rest)),
         }
     }
-    let each = WITHOUT_FORMS.iter();
+    let each = WITHOUT_FORMATS.iter();
     each.fold(command, |command, (words, _)| {
         hide(command, &words.split(' ').collect::<Vec<_>>())
     })
 }
 
 /// Checks what clap does not check where `--json` or `--markdown` precedes the command's name: that the command has that
-/// form, and that no other option of the command excludes it.
+/// format, and that no other option of the command excludes it.
 ///
 /// # Errors
 /// An error of clap's with the reason and the alternative.
 pub(crate) fn check(command: &mut Command, matches: &ArgMatches) -> Result<(), clap::Error> {
-    let mut given = FORMS.iter().filter(|it| matches.get_flag(it));
-    let Some(form) = given.next() else {
+    let mut given = FORMATS.iter().filter(|it| matches.get_flag(it));
+    let Some(format) = given.next() else {
         return Ok(());
     };
     let second = given.next().map(|it| format!("--{it}"));
     let (words, chosen, matches) = chosen(command, matches);
-    let remedy = WITHOUT_FORMS.iter().find(|(it, _)| *it == words);
+    let remedy = WITHOUT_FORMATS.iter().find(|(it, _)| *it == words);
     let other = second.or_else(|| excluding(chosen, matches).map(ToString::to_string));
     let message = match (remedy, other) {
         (Some((_, remedy)), _) => {
-            let remedy = remedy.replace("{}", form);
-            format!("`kadenz {words}` has no `--{form}`: {remedy}")
+            let remedy = remedy.replace("{}", format);
+            format!("`kadenz {words}` has no `--{format}`: {remedy}")
         }
         (None, Some(other)) => {
-            format!("`{other}` cannot be used with `--{form}`: leave one of them out")
+            format!("`{other}` cannot be used with `--{format}`: leave one of them out")
         }
         (None, None) => return Ok(()),
     };
@@ -91,7 +91,7 @@ pub(crate) fn chosen<'c>(
     (words.join(" "), command, matches)
 }
 
-/// The given option that leaves no choice of a form: one that conflicts with `--json`.
+/// The given option that leaves no choice of a format: one that conflicts with `--json`.
 fn excluding<'c>(command: &'c Command, matches: &ArgMatches) -> Option<&'c Arg> {
     let is_given = |arg: &&Arg| {
         let source = matches.value_source(arg.get_id().as_str());
@@ -133,8 +133,8 @@ mod tests {
     }
 
     #[test]
-    fn a_command_without_a_form_refuses_it_and_says_what_to_do() {
-        for (words, remedy) in WITHOUT_FORMS {
+    fn a_command_without_a_format_refuses_it_and_says_what_to_do() {
+        for (words, remedy) in WITHOUT_FORMATS {
             let rest = match words {
                 "run" => " true",
                 "testbed run" => " baseline true",
@@ -144,13 +144,13 @@ mod tests {
                 "completions" => " bash",
                 _ => "",
             };
-            for (form, line) in [
+            for (format, line) in [
                 ("json", format!("kadenz --json {words}{rest}")),
                 ("json", format!("kadenz {words} --json{rest}")),
                 ("markdown", format!("kadenz {words} --markdown{rest}")),
             ] {
                 let refused = parsed(&line).unwrap_err();
-                let remedy = remedy.replace("{}", form);
+                let remedy = remedy.replace("{}", format);
                 assert!(refused.contains(&remedy), "{line}: {refused}");
             }
         }
@@ -167,7 +167,7 @@ mod tests {
             }
             inner.render_long_help().to_string()
         };
-        for (words, _) in WITHOUT_FORMS {
+        for (words, _) in WITHOUT_FORMATS {
             let help = help_of(words);
             assert!(
                 !help.contains("      --json") && !help.contains("--markdown"),
