@@ -39,6 +39,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::cyclic::{Controller, CycleContext};
+use crate::wire::copy_bits;
 
 /// The sleep of a thread before it looks again whether it was served.
 const POLL_INTERVAL: Duration = Duration::from_micros(200);
@@ -127,25 +128,14 @@ impl OutputRequests {
     ///
     /// # Real-time safety
     /// Real-time safe: neither allocates, locks nor waits.
-    pub fn obey(&self, outputs: &mut [u8], cycle: u64) -> bool {
+    pub(crate) fn obey(&self, outputs: &mut [u8], cycle: u64) -> bool {
         if self.state.load(Ordering::Relaxed) != ASKED || !self.change(ASKED, TAKEN) {
             return false;
         }
         let first = self.bit.load(Ordering::Relaxed) as usize;
         let count = self.bits.load(Ordering::Relaxed).min(64) as usize;
         let value = self.value.load(Ordering::Relaxed);
-        for place in 0..count {
-            let bit = first.saturating_add(place);
-            let Some(byte) = outputs.get_mut(bit / 8) else {
-                break;
-            };
-            let mask = 1 << (bit % 8);
-            if value >> place & 1 == 1 {
-                *byte |= mask;
-            } else {
-                *byte &= !mask;
-            }
-        }
+        copy_bits(&value.to_le_bytes(), 0, outputs, first, count);
         self.cycle.store(cycle, Ordering::Relaxed);
         self.state.store(DONE, Ordering::Release);
         true

@@ -37,7 +37,6 @@ impl AssignedPdo {
 /// Reads the PDOs of a SyncManager, in PREOP or higher, one behind the other. By CoE where the SubDevice
 /// has it, as the mapping may differ from the default. Parts that the SubDevice refuses to tell, often all
 /// of them where the process data is fixed, come from its SII. Waits, allocates.
-/// data is fixed often all of it, is as its SII says. Waits, allocates.
 ///
 /// # Errors
 /// [`SdoError`], for example for a PDO that neither the SubDevice nor its SII describes.

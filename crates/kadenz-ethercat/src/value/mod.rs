@@ -7,6 +7,7 @@ use std::str::FromStr;
 use serde_json::Value;
 
 use crate::wire::coe::DataType;
+use crate::wire::copy_bits;
 use crate::wire::sii::Text;
 
 const A_NUMBER: &str = "write a number such as 1.5";
@@ -375,15 +376,10 @@ pub fn hex(bytes: &[u8]) -> String {
 
 /// Returns the bits of an entry within process data, shifted to begin at a byte. Bits beyond the image are 0.
 #[must_use]
-pub fn bits_at(image: &[u8], start: usize, bits: usize) -> Vec<u8> {
+pub(crate) fn bits_at(image: &[u8], start: usize, bits: usize) -> Vec<u8> {
     let mut value = vec![0; bits.div_ceil(8)];
-    for bit in 0..bits {
-        let from = start.saturating_add(bit);
-        let set = image
-            .get(from / 8)
-            .is_some_and(|it| it >> (from % 8) & 1 != 0);
-        value[bit / 8] |= u8::from(set) << (bit % 8);
-    }
+    let there = (image.len() * 8).saturating_sub(start).min(bits);
+    copy_bits(image, start, &mut value, 0, there);
     value
 }
 

@@ -34,9 +34,13 @@ pub use sync_manager::SyncManager;
 
 // Bits at any bit offset, as process data and objects have them.
 
-/// Copies bits, whole bytes where both sides are aligned; leaves out bits beyond either side, and keeps the other
-/// bits.
-pub(crate) fn copy_bits(from: &[u8], from_bit: usize, to: &mut [u8], to_bit: usize, bits: usize) {
+/// Copies bits, whole bytes where both sides are aligned, and keeps the other bits. Bits beyond either side are left
+/// out; of whole bytes that do not fit, all.
+///
+/// # Real-time safety
+/// Real-time safe.
+#[inline]
+pub fn copy_bits(from: &[u8], from_bit: usize, to: &mut [u8], to_bit: usize, bits: usize) {
     if [from_bit, to_bit, bits]
         .iter()
         .all(|it| it.is_multiple_of(8))
@@ -50,7 +54,7 @@ pub(crate) fn copy_bits(from: &[u8], from_bit: usize, to: &mut [u8], to_bit: usi
         return;
     }
     for at in 0..bits {
-        let (source, target) = (from_bit + at, to_bit + at);
+        let (source, target) = (from_bit.saturating_add(at), to_bit.saturating_add(at));
         let (Some(byte), Some(into)) = (from.get(source / 8), to.get_mut(target / 8)) else {
             return;
         };

@@ -1,6 +1,7 @@
 use std::marker::PhantomData;
 
 use kadenz_ethercat::wire::coe::DataType;
+use kadenz_ethercat::wire::copy_bits;
 
 /// An object in the inputs of a device, of type `T`. From [`Device::input`](super::Device::input).
 #[derive(Debug)]
@@ -58,25 +59,14 @@ pub(super) struct ObjectLocation {
 }
 
 impl ObjectLocation {
-    const fn is_whole_bytes(self) -> bool {
-        self.bit.is_multiple_of(8) && self.bits.is_multiple_of(8)
-    }
-
     /// Its bits, the lowest first.
     ///
     /// # Real-time safety
     /// Real-time safe.
     pub(super) fn read(self, image: &[u8]) -> u64 {
-        if self.is_whole_bytes() {
-            let mut word = [0; 8];
-            let length = self.bits / 8;
-            word[..length].copy_from_slice(&image[self.bit / 8..][..length]);
-            return u64::from_le_bytes(word);
-        }
-        (0..self.bits).fold(0, |word, bit| {
-            let from = self.bit + bit;
-            word | u64::from(image[from / 8] >> (from % 8) & 1) << bit
-        })
+        let mut word = [0; 8];
+        copy_bits(image, self.bit, &mut word, 0, self.bits);
+        u64::from_le_bytes(word)
     }
 
     /// Changes its bits and no other.
@@ -84,19 +74,7 @@ impl ObjectLocation {
     /// # Real-time safety
     /// Real-time safe.
     pub(super) fn write(self, image: &mut [u8], word: u64) {
-        if self.is_whole_bytes() {
-            let length = self.bits / 8;
-            image[self.bit / 8..][..length].copy_from_slice(&word.to_le_bytes()[..length]);
-            return;
-        }
-        for bit in 0..self.bits {
-            let to = self.bit + bit;
-            let mask = 1 << (to % 8);
-            match word >> bit & 1 {
-                0 => image[to / 8] &= !mask,
-                _ => image[to / 8] |= mask,
-            }
-        }
+        copy_bits(&word.to_le_bytes(), 0, image, self.bit, self.bits);
     }
 }
 
