@@ -39,7 +39,7 @@ impl Schedstat {
     /// assert_eq!(Schedstat::parse("1 2"), None);
     /// ```
     #[must_use]
-    pub fn parse(line: &str) -> Option<Self> {
+    pub(crate) fn parse(line: &str) -> Option<Self> {
         let mut numbers = line.split_ascii_whitespace().map(|word| word.parse().ok());
         let stat = Self {
             ran_ns: numbers.next()??,
@@ -71,7 +71,7 @@ pub struct Window {
 impl Window {
     /// The mean wait per slice; with one slice the wait itself.
     #[must_use]
-    pub fn mean_ns(&self) -> i64 {
+    pub(crate) fn mean_ns(&self) -> i64 {
         let slices = i64::try_from(self.slices).unwrap_or(i64::MAX).max(1);
         self.waited_ns / slices
     }
@@ -97,7 +97,7 @@ impl WatchMeter {
     /// A meter for a program whose threads have the counters of `first`. Later threads are counted from their
     /// beginning.
     #[must_use]
-    pub fn new(first: &[(u32, Schedstat)]) -> Self {
+    pub(crate) fn new(first: &[(u32, Schedstat)]) -> Self {
         Self {
             known: first.iter().copied().collect(),
         }
@@ -105,7 +105,7 @@ impl WatchMeter {
 
     /// Takes the next reading of all threads. A thread that got no CPU since its last window gives none now; its wait
     /// is kept for its next one.
-    pub fn read(&mut self, now: &[(u32, Schedstat)]) -> Vec<Window> {
+    pub(crate) fn read(&mut self, now: &[(u32, Schedstat)]) -> Vec<Window> {
         let mut known = BTreeMap::new();
         let mut windows = Vec::new();
         for &(thread, stat) in now {

@@ -189,7 +189,11 @@ impl ControlClient {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub fn read_object(&mut self, device: usize, address: Address) -> Result<Vec<u8>, ClientError> {
+    pub(crate) fn read_object(
+        &mut self,
+        device: usize,
+        address: Address,
+    ) -> Result<Vec<u8>, ClientError> {
         request!(self, Question::SdoRead { device, index: address.index, sub: address.sub }, Answer::Bytes(it) => it)
     }
 
@@ -197,7 +201,7 @@ impl ControlClient {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub fn write_object(
+    pub(crate) fn write_object(
         &mut self,
         device: usize,
         address: Address,
