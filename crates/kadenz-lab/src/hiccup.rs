@@ -42,7 +42,7 @@ use crate::stop::Stop;
 /// assert_eq!(third.lateness_ns, 2_070_000);
 /// ```
 #[derive(Clone, Debug)]
-pub struct HiccupMeter {
+pub(crate) struct HiccupMeter {
     resolution_ns: i64,
     shortest_ns: i64,
 }

@@ -20,7 +20,7 @@ pub use observer::{WatchError, WatchPlan, WatchSetup, Watching, prepare};
 
 /// Counts of the kernel for one thread since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Schedstat {
+pub(crate) struct Schedstat {
     /// Time on a CPU, in nanoseconds.
     pub ran_ns: u64,
     /// Time ready to run and waiting for a CPU, in nanoseconds; a wait counts when it ends.
@@ -59,7 +59,7 @@ impl Schedstat {
 
 /// One window of one thread in which it got a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
+pub(crate) struct Window {
     /// The thread's number.
     pub thread: u32,
     /// How long it waited in all; no single wait was longer.
@@ -88,7 +88,7 @@ impl Window {
 /// assert_eq!(windows[0].mean_ns(), 100);
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct WatchMeter {
+pub(crate) struct WatchMeter {
     /// The counters of each thread up to the end of its last window.
     known: BTreeMap<u32, Schedstat>,
 }
