@@ -51,11 +51,23 @@ impl Started {
 
     fn end(mut self, with: &str) -> Said {
         signal(&self.child, with);
-        let mut notes = String::new();
+        let (mut out, mut notes) = (String::new(), String::new());
         self.notes.read_to_string(&mut notes).unwrap();
-        let mut said = Said::of(self.child.wait_with_output().unwrap());
-        said.err = notes;
-        said
+        let stdout = self.child.stdout.as_mut().unwrap();
+        stdout.read_to_string(&mut out).unwrap();
+        Said {
+            code: self.child.wait().unwrap().code().unwrap_or(-1),
+            out,
+            err: notes,
+        }
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        // The command may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
