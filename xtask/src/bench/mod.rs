@@ -11,6 +11,7 @@ mod figure;
 mod hlog_report;
 mod languages;
 mod messages;
+mod pictures;
 mod python;
 mod quantile;
 mod record_c;
@@ -58,6 +59,7 @@ Usage: cargo xtask bench <NAME> [--append] [--only NAMES] [--rounds N] [--second
   modes-limits  how much noise hides a mode
   hlog-report   a day of hiccups to an HTML report
   build         cold release build in a fresh clone
+  pictures      measures nothing: draws the pictures of docs/benchmarks.md from the tables above them
 
   --append      write the row into docs/benchmarks.md
   --only NAMES  contestants of messages, with commas between, as kadenz-udpm,lcm (those of `kadenz experiment
@@ -119,6 +121,9 @@ pub(crate) fn main(repository: &Repository, arguments: &[String]) -> Result<bool
     if options.help {
         print!("{HELP}");
         return Ok(true);
+    }
+    if options.name == "pictures" {
+        return pictures::draw(repository);
     }
     let take: fn(&Repository, &BenchOptions) -> Result<Figure> = match options.name.as_str() {
         "record" => examples::record,
