@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use kadenz_rt::clock;
 
-use super::end::{BridgeEnd, is_own_greeting};
+use super::end::{BridgeEnd, PROBE_CHANNEL};
 use super::{BridgeError, BridgeNotice, BridgeOptions, Carried};
 use crate::arrival::SenderId;
 use crate::bus::{Bus, BusListener, ListenerEvent, Raw};
@@ -28,6 +28,8 @@ struct Relay {
     outlet: Box<dyn Outlet>,
     /// The bridge's own sender on the source bus.
     own: Option<SenderId>,
+    /// The message by which the bridge found it. That of another bridge is carried, so that it detects this one.
+    greeting: Vec<u8>,
     /// Messages that the bridge sent to the source bus.
     sent_here: Arc<Mutex<EchoFilter>>,
     /// Messages sent to the target bus; `None` where no direction needs them.
@@ -59,6 +61,7 @@ impl Direction {
             relay: Relay {
                 outlet,
                 own: from.own,
+                greeting: from.greeting.clone(),
                 sent_here: Arc::clone(&from.sent),
                 sent_there: are_recognised.then(|| Arc::clone(&to.sent)),
                 throttle: options.interval.map(throttle),
@@ -122,7 +125,7 @@ impl Relay {
     }
 
     fn is_own(&self, raw: &Raw<'_>) -> bool {
-        if is_own_greeting(raw) {
+        if raw.channel.as_str() == PROBE_CHANNEL && raw.payload == self.greeting {
             return true;
         }
         match self.own {

@@ -7,7 +7,7 @@ use kadenz_rt::clock::{self, MonotonicTime, WallTime};
 
 use super::BridgeError;
 use crate::arrival::SenderId;
-use crate::bus::{Aggregator, Bus, Raw};
+use crate::bus::{Aggregator, Bus};
 use crate::channel::Channel;
 use crate::provider::{Discovery, Outlet};
 use crate::watch::EchoFilter;
@@ -34,6 +34,8 @@ pub(super) struct BridgeEnd {
     pub(super) outlet: Option<Box<dyn Outlet>>,
     /// The bridge's own sender on this bus, where it is known.
     pub(super) own: Option<SenderId>,
+    /// The message by which the bridge found it; empty if it published none here.
+    pub(super) greeting: Vec<u8>,
     /// Messages that the bridge sent here.
     pub(super) sent: Arc<Mutex<EchoFilter>>,
 }
@@ -48,6 +50,7 @@ impl BridgeEnd {
                 source,
             })?,
             own: None,
+            greeting: Vec::new(),
             sent: Arc::new(Mutex::new(EchoFilter::new(REMEMBERED, MAX_REMEMBERED))),
             bus: bus.clone(),
         })
@@ -105,16 +108,6 @@ pub(super) fn greet(from: &mut BridgeEnd, to: &mut BridgeEnd) -> Result<(), Brid
     Ok(())
 }
 
-/// Begin of the greetings of this process.
-fn own_greeting() -> String {
-    format!("kadenz bridge {} ", std::process::id())
-}
-
-/// Whether a message is a greeting of this process.
-pub(super) fn is_own_greeting(raw: &Raw<'_>) -> bool {
-    raw.channel.as_str() == PROBE_CHANNEL && raw.payload.starts_with(own_greeting().as_bytes())
-}
-
 fn find(
     here: &mut BridgeEnd,
     there: &BridgeEnd,
@@ -123,8 +116,10 @@ fn find(
 ) -> Result<(), BridgeError> {
     // No other program sends this payload, nor this one a second time.
     let (wall, now) = (WallTime::now().as_unix_ns(), clock::now());
-    let greeting = format!("{}{wall} {}", own_greeting(), now.as_ns()).into_bytes();
+    let process = std::process::id();
+    let greeting = format!("kadenz bridge {process} {wall} {}", now.as_ns()).into_bytes();
     here.publish(&greeting)?;
+    here.greeting.clone_from(&greeting);
     let sender = receive_greeting(on_here, &greeting, clock::now() + GREETING_TIMEOUT);
     here.own = sender.filter(|_| here.distinguishes_senders());
     // Through another bridge it arrives a little later.

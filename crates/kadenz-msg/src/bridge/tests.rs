@@ -60,6 +60,25 @@ fn one_bus_is_not_joined_with_itself() {
 }
 
 #[test]
+fn buses_that_a_bridge_of_this_process_joins_are_not_joined_again() {
+    let (from, to) = (memq(), memq());
+    let options = BridgeOptions {
+        both: true,
+        ..BridgeOptions::default()
+    };
+    let mut first = Bridge::join(&from, &to, &options).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| first.carry(&|_| {}));
+        let second = Bridge::join(&from, &to, &BridgeOptions::default());
+        options
+            .stop
+            .store(true, std::sync::atomic::Ordering::Relaxed);
+        let refused = second.unwrap_err();
+        assert!(matches!(refused, BridgeError::OneBus { .. }), "{refused}");
+    });
+}
+
+#[test]
 fn a_bridge_ends_when_it_is_stopped() {
     let options = BridgeOptions::default();
     let mut bridge = Bridge::join(&memq(), &memq(), &options).unwrap();

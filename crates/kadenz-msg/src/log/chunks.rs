@@ -230,7 +230,8 @@ impl ChunkMerge {
                 self.damage.add(message.length.into());
             }
             if self.open[at].head().is_none() {
-                let done = self.open.swap_remove(at);
+                // The others keep their order, which decides between equal times.
+                let done = self.open.remove(at);
                 self.put_away(done);
             }
             if is_filled {

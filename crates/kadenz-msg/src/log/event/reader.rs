@@ -121,7 +121,10 @@ impl<S: Source> EventReader<S> {
             return Ok(None);
         };
         let end = self.at + header.body_bytes();
-        let fits = end == self.length || (end < self.length && self.sync_at(end)?);
+        let left = self.length.saturating_sub(end);
+        // The begin of an event that was torn at its first bytes follows, too.
+        let is_last = end <= self.length && left < SYNC.len() as u64;
+        let fits = is_last || (end < self.length && self.sync_at(end)?);
         Ok(fits.then_some(header))
     }
 

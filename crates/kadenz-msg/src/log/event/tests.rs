@@ -66,9 +66,14 @@ fn over_damage_the_reader_finds_the_next_event_and_counts_what_it_passed_over() 
 #[test]
 fn a_torn_end_costs_the_last_event_alone() {
     let bytes = written(&thousand());
-    let (all, reader) = read(&bytes[..bytes.len() - 1]);
-    assert_eq!(all.len(), 999);
-    assert_eq!(reader.damage().places, 1);
+    let last = written(&thousand()[999..]).len();
+    for torn in [1, last - 5, last - 4, last - 3, last - 2, last - 1] {
+        let (all, reader) = read(&bytes[..bytes.len() - torn]);
+        assert_eq!(all.len(), 999, "{torn}");
+        let damage = reader.damage();
+        let left = (last - torn) as u64;
+        assert_eq!((damage.places, damage.skipped_bytes), (1, left));
+    }
 }
 
 #[test]

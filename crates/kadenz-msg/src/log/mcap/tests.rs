@@ -199,6 +199,19 @@ fn chunks_that_overlap_are_read_in_the_order_of_time() {
 }
 
 #[test]
+fn chunks_of_one_time_are_read_in_their_order() {
+    let channel = channel("POSE");
+    let of_one_time = |sequence| Entry {
+        sequence,
+        log_time: WallTime::from_unix_ns(1_000_000),
+        ..entry(&channel, sequence)
+    };
+    let all: Vec<Entry> = (0..1000).map(of_one_time).collect();
+    let bytes = written(&all, Compression::Lz4);
+    assert_eq!(rest(&mut reader(&bytes)), all);
+}
+
+#[test]
 fn facts_and_files_are_found_again() {
     let disk = SmallDisk::with_room(u64::MAX);
     let mut writer = writer(&disk, Compression::Lz4);

@@ -42,6 +42,8 @@ pub struct Player {
     head: Entry,
     /// Whether `head` is the next message.
     has_head: bool,
+    /// Whether `due` is that of `head`.
+    has_due: bool,
     due: MonotonicTime,
     /// A time of the log, with the time at which it is played.
     anchor: Option<(WallTime, MonotonicTime)>,
@@ -68,6 +70,7 @@ impl Player {
             options,
             head: Entry::default(),
             has_head: false,
+            has_due: false,
             due: MonotonicTime::from_ns(0),
             anchor: None,
             rounds: 0,
@@ -83,19 +86,32 @@ impl Player {
     /// # Errors
     /// If the log cannot be read.
     pub fn next_due(&mut self, now: MonotonicTime) -> Result<Option<MonotonicTime>, LogError> {
+        if !self.find_next(&mut || false)? {
+            return Ok(None);
+        }
+        if !self.has_due {
+            self.due = self.next_due_time(now);
+            self.has_due = true;
+        }
+        Ok(Some(self.due))
+    }
+
+    /// Reads up to the next wanted message; returns `false` at the end, and once `stop` returns `true`.
+    fn find_next(&mut self, stop: &mut dyn FnMut() -> bool) -> Result<bool, LogError> {
         while !self.has_head {
+            if stop() {
+                return Ok(false);
+            }
             if !self.reader.read(&mut self.head)? || self.is_behind_the_end() {
                 if !self.begin_again()? {
-                    return Ok(None);
+                    return Ok(false);
                 }
                 continue;
             }
             self.has_head = self.is_wanted();
-            if self.has_head {
-                self.due = self.next_due_time(now);
-            }
+            self.has_due = false;
         }
-        Ok(Some(self.due))
+        Ok(true)
     }
 
     /// Returns the message that is due next; call it after [`Player::next_due`] has returned its time.
@@ -203,7 +219,10 @@ pub fn play(
     hand_over: &mut dyn FnMut(Played<'_>),
 ) -> Result<u64, LogError> {
     let mut count = 0;
-    while let Some(due) = player.next_due(time.now())? {
+    // The clock is read behind the search, which may read through a long log.
+    while player.find_next(stop)?
+        && let Some(due) = player.next_due(time.now())?
+    {
         loop {
             if stop() {
                 return Ok(count);

@@ -1,4 +1,6 @@
 use std::io::Cursor;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::*;
@@ -99,6 +101,81 @@ fn a_message_that_was_late_makes_none_of_the_next_ones_late() {
         }
     }
     assert_eq!(late, [0, 0, 0, 15, 5, 0, 0, 0, 0, 0]);
+}
+
+#[test]
+fn the_time_of_a_search_through_the_log_is_not_made_up_for() {
+    let mut time = SharedTime::default();
+    let reader = SlowReader(log(), time.clone());
+    let options = PlayOptions {
+        channels: only("B"),
+        ..PlayOptions::default()
+    };
+    let mut player = Player::new(Box::new(reader), options).unwrap();
+    let mut late = Vec::new();
+    let mut keep = |it: Played<'_>| late.push(it.lateness_ns);
+    let count = play(&mut player, &mut time, &mut || false, &mut keep);
+    assert_eq!((count.unwrap(), late[0]), (5, 0), "{late:?}");
+}
+
+#[test]
+fn playing_ends_where_nothing_is_left_to_play() {
+    let options = PlayOptions {
+        looped: true,
+        loss: 1.0,
+        ..PlayOptions::default()
+    };
+    let mut player = Player::new(log(), options).unwrap();
+    let mut looks = 0;
+    let mut stop = || {
+        looks += 1;
+        looks > 1000
+    };
+    let mut time = VirtualTime::default();
+    let played = play(&mut player, &mut time, &mut stop, &mut |_| {
+        panic!("all is lost")
+    });
+    assert_eq!(played.unwrap(), 0);
+}
+
+/// A clock that a reader advances, too.
+#[derive(Clone, Default)]
+struct SharedTime(Arc<AtomicU64>);
+
+impl Timing for SharedTime {
+    fn now(&self) -> MonotonicTime {
+        MonotonicTime::from_ns(self.0.load(Ordering::Relaxed))
+    }
+
+    fn sleep_until(&mut self, deadline: MonotonicTime) {
+        self.0.fetch_max(deadline.as_ns(), Ordering::Relaxed);
+    }
+}
+
+/// A log of which each message takes 1 ms to read.
+struct SlowReader(Box<dyn LogReader>, SharedTime);
+
+impl LogReader for SlowReader {
+    fn read(&mut self, entry: &mut Entry) -> Result<bool, LogError> {
+        self.1.0.fetch_add(MS as u64, Ordering::Relaxed);
+        self.0.read(entry)
+    }
+
+    fn seek(&mut self, time: WallTime) -> Result<(), LogError> {
+        self.0.seek(time)
+    }
+
+    fn outline(&self) -> crate::log::info::Info {
+        self.0.outline()
+    }
+
+    fn damage(&self) -> Damage {
+        self.0.damage()
+    }
+
+    fn progress(&self) -> (u64, u64) {
+        self.0.progress()
+    }
 }
 
 fn only(channel: &str) -> ChannelFilter {

@@ -67,16 +67,28 @@ impl Files {
         Self { path, make, made }
     }
 
+    fn numbered(&self) -> PathBuf {
+        numbered(&self.path, &format!("-{:03}", self.made))
+    }
+
     /// The name of the file that this many files followed, where files are rotated.
     pub(super) fn rotated(&self, number: usize) -> PathBuf {
         numbered(&self.path, &format!("-{number}"))
     }
 
-    /// Makes the next file. Refuses to overwrite one that was there before the recording.
+    /// Makes the next file. Refuses to overwrite one that was there before the recording; later files take the next free
+    /// number.
     pub(super) fn next(&mut self, options: &RecordOptions) -> Result<Opened, LogError> {
         let path = match options.naming {
             Naming::Numbered if self.made == 0 => self.path.clone(),
-            Naming::Numbered => numbered(&self.path, &format!("-{:03}", self.made)),
+            Naming::Numbered => {
+                let mut next = self.numbered();
+                while !options.overwrite && fs::symlink_metadata(&next).is_ok() {
+                    self.made += 1;
+                    next = self.numbered();
+                }
+                next
+            }
             Naming::Rotating(keep) => {
                 rotate(&self.path, keep.max(1))?;
                 self.rotated(0)

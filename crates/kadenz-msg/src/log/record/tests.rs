@@ -212,6 +212,31 @@ fn rotation_lists_the_files_that_are_there_and_counts_those_that_it_deleted() {
     assert_eq!(recorded.written(), 1000);
 }
 
+#[test]
+fn files_behind_the_first_take_the_next_free_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.lcmlog");
+    let options = RecordOptions {
+        split: Split::at_bytes(100_000),
+        format: Format::EventLog,
+        append: true,
+        ..RecordOptions::default()
+    };
+    let mut files = Vec::new();
+    for _ in 0..2 {
+        let mut recorder = Recorder::start(&path, &options, describe()).unwrap();
+        for n in 0..500 {
+            recorder.record(&channel("A"), &[n as u8; 500], time(n), None);
+        }
+        let recorded = recorder.finish();
+        assert_eq!((recorded.written(), recorded.dropped()), (500, 0));
+        files.extend(recorded.files);
+    }
+    files.sort();
+    files.dedup();
+    assert_eq!(files.iter().map(|it| all(it).len()).sum::<usize>(), 1000);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_device_without_an_end_is_no_log_and_no_file_of_types() {

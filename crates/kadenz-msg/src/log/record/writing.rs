@@ -193,7 +193,8 @@ impl Writing {
             return Ok(());
         }
         self.look_at = now;
-        let text = format!("{free} bytes are free, and {keep} must stay so");
+        // Without the present count: a text that changes would be reported again.
+        let text = format!("fewer than {keep} bytes are free, and as many must stay so");
         let kind = std::io::ErrorKind::QuotaExceeded;
         Err(LogError::NoRoom(std::io::Error::new(kind, text)))
     }
