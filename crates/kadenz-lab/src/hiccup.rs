@@ -283,6 +283,16 @@ impl MeasuredProgram {
     }
 }
 
+impl Drop for MeasuredProgram {
+    fn drop(&mut self) {
+        // It still runs where the measurement could not start.
+        if let Ok(None) = self.child.try_wait() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
 /// The control process. It ends when its standard input closes, so also when this process dies.
 struct Control(Child);
 

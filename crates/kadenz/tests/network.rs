@@ -260,6 +260,32 @@ fn a_motion_moves_its_axes_beside_a_law() {
 }
 
 #[test]
+fn a_law_that_stops_ends_the_loop_once_its_axes_rest() {
+    let plan = motion::file::parse("motion.toml", MOTION).unwrap();
+    let builder = Network::sim(12).unwrap().motion(plan).unwrap();
+    let net = builder.bring_up().unwrap();
+    let knee = net.device("left knee").unwrap();
+    let (actual, velocity) = (knee.input::<i32>(0x6064), knee.input::<i32>(0x606C));
+    let (actual, velocity) = (actual.unwrap(), velocity.unwrap());
+    let (mut first, mut asked, mut last) = (None, None, i32::MAX);
+    let report = net.run(|io| {
+        let at = io.get(actual);
+        last = io.get(velocity);
+        let moved = (at - *first.get_or_insert(at)).abs();
+        if asked.is_none() && (moved > 1_000 || io.number() > MANY) {
+            asked = Some((io.number(), last));
+        }
+        Flow::until(asked.is_some())
+    });
+    let ended = report.unwrap().ended;
+    let (number, moving) = asked.unwrap();
+    assert!(moving.abs() > 100, "it moved: {moving}");
+    assert!(last.abs() < 100, "it came to rest: {last}");
+    assert!(ended.cycles > number + 2, "{ended:?}");
+    assert_eq!(ended.by, EndedBy::Controller);
+}
+
+#[test]
 fn a_loop_runs_on_another_thread_and_may_be_left_alone() {
     let net = Network::sim(5).unwrap().bring_up().unwrap();
     let (number, report) = net

@@ -62,6 +62,9 @@ impl Decoder for Jpeg {
         let Content::Encoded(Coding::Jpeg, jpeg) = unit.content else {
             return Err(other_coding("JPEG"));
         };
+        if unit.is_damaged {
+            return Err(DecodeError::new("JPEG", "a part of it is missing"));
+        }
         let (size, colours) = self.samples_of(jpeg)?;
         let row = size.width as usize * colours.num_components();
         let plane = Plane::new(&self.samples, row, size.height as usize, row);

@@ -166,6 +166,9 @@ impl Drop for CameraServer {
 /// What the threads share.
 struct Common {
     stop: AtomicBool,
+    /// Whether an opened source sends: a picture that is decoded later does not make the camera run again. Changed and
+    /// read with the status.
+    receives: AtomicBool,
     queue: Mutex<UnitQueue>,
     ready: Condvar,
     pipeline: Mutex<Pipeline>,
@@ -202,6 +205,7 @@ impl Common {
         };
         Self {
             stop: AtomicBool::new(false),
+            receives: AtomicBool::new(false),
             queue: Mutex::default(),
             ready: Condvar::new(),
             pipeline: Mutex::new(pipeline),
@@ -239,7 +243,9 @@ impl Common {
         let decoder = pipeline.decoder_name();
         let publisher = pipeline.publisher();
         self.update_status(false, |status| {
-            status.state = State::Running;
+            if self.receives.load(Ordering::Relaxed) {
+                status.state = State::Running;
+            }
             status.decoder = decoder.map(str::to_owned);
             status.size = publisher.size;
             status.counts = status::Counts {
@@ -322,9 +328,10 @@ impl Receiver {
                 },
                 SourceEnd::Ended => {
                     self.drain();
-                    return self
-                        .common
-                        .update_status(true, |status| status.state = State::Ended);
+                    return self.common.update_status(true, |status| {
+                        self.common.receives.store(false, Ordering::Relaxed);
+                        status.state = State::Ended;
+                    });
                 }
                 SourceEnd::Lost(error) => error,
             };
@@ -375,6 +382,7 @@ impl Receiver {
             State::Failed
         };
         self.common.update_status(true, |status| {
+            self.common.receives.store(false, Ordering::Relaxed);
             status.state = state;
             status.trouble = Some(error.to_string());
             status.counts.reconnects += 1;
@@ -409,6 +417,7 @@ impl Receiver {
     fn receive(&mut self, source: &mut dyn Source) -> SourceEnd {
         lock(&self.common.queue).clear();
         lock(&self.common.pipeline).reset();
+        self.common.receives.store(true, Ordering::Relaxed);
         let mut is_first = true;
         while !self.common.stops() {
             match source.next(clock::now() + STOP_INTERVAL) {

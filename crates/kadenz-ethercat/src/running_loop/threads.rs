@@ -18,15 +18,20 @@ use crate::control::supervisor::{DeviceTable, SegmentSupervisor};
 use crate::control::timing::Timing;
 use crate::main_device::acyclic::{AcyclicClient, AcyclicQueue};
 use crate::main_device::cycle::Cycle;
-use crate::main_device::exchange::{BlockingExchange, Registers, RetryPolicy, Target};
+use crate::main_device::exchange::{
+    BlockingExchange, ExchangeResult, Registers, RetryPolicy, Target,
+};
 use crate::main_device::link::Link;
+use crate::main_device::states::REACTION;
 use crate::motion::{MotionHandle, Stopped};
 use crate::port::Port;
-use crate::wire::register::AL_CONTROL;
+use crate::wire::register::{AL_CONTROL, AL_STATUS};
 use crate::wire::{AlControl, State};
 
 /// The interval at which the fault monitor looks at the axes.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Pause between two requests of the last state.
+const AGAIN: Duration = Duration::from_millis(10);
 /// The time that a busy machine may need beyond the shutdown cycles.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -226,10 +231,26 @@ impl<P: Port> Drop for LeaveOpOnDrop<'_, P> {
             link: &mut self.0.link,
             retry: self.1,
         };
-        let request = AlControl::request(State::PreOp).0.to_le_bytes();
-        // A device that does not answer any more has its watchdog.
-        let _ = Registers::by(&mut exchange).count_writing(Target::All(0), AL_CONTROL, &request);
+        let mut registers = Registers::by(&mut exchange);
+        let end = registers.exchange().now() + 2 * REACTION;
+        // A device that does not answer any more has its watchdog. One whose application has not read an earlier request
+        // refuses this one: it gets it again.
+        while matches!(is_left_in_op(&mut registers), Ok(true)) && registers.exchange().now() < end
+        {
+            registers.exchange().pause(AGAIN);
+        }
     }
+}
+
+/// Requests PREOP of all devices; returns whether one is in SAFEOP or OP afterwards.
+fn is_left_in_op(registers: &mut Registers<'_>) -> ExchangeResult<bool> {
+    let request = AlControl::request(State::PreOp).0.to_le_bytes();
+    registers.count_writing(Target::All(0), AL_CONTROL, &request)?;
+    let mut states = [0; 2];
+    registers.count_reading(Target::All(0), AL_STATUS, &mut states)?;
+    // The states of all devices, by OR.
+    let operates = State::SafeOp as u8 | State::Op as u8;
+    Ok(states[0] & operates != 0)
 }
 
 #[cfg(test)]

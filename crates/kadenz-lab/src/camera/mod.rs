@@ -31,6 +31,8 @@ use series::FrameSeries;
 
 /// How long the reader waits for a frame before it checks for a stop request.
 const STOP_INTERVAL: Duration = Duration::from_millis(100);
+/// Readings of two clocks, of which the closest pair counts.
+const TRIES: u32 = 3;
 
 /// What an experiment with cameras measures.
 #[derive(Debug, Clone)]

@@ -8,7 +8,7 @@ use kadenz_camera::ring::Frame;
 use kadenz_camera::server::ring_name;
 use kadenz_msg::bus::Publisher;
 use kadenz_msg::service::messages::CameraFrame;
-use kadenz_rt::clock::{self, WallTime};
+use kadenz_rt::clock::ClockPair;
 use serde::Serialize;
 
 use crate::stop::Stop;
@@ -80,8 +80,9 @@ pub fn publish(
 /// Fills the message with what is known of a frame.
 fn fill(message: &mut CameraFrame, frame: &Frame<'_>) {
     let (info, shape) = (frame.info(), frame.shape());
-    let ago_ns = clock::now().since(info.begin());
-    let begun_ns = WallTime::now().as_unix_ns().saturating_sub(ago_ns);
+    let pair = ClockPair::read(super::TRIES);
+    let ago_ns = pair.monotonic().since(info.begin());
+    let begun_ns = pair.wall().as_unix_ns().saturating_sub(ago_ns);
     message.utime = begun_ns / 1000;
     message.begin_ns = info.begin().as_ns().cast_signed();
     message.published_ns = info.published.as_ns().cast_signed();

@@ -12,8 +12,6 @@ use kadenz_msg::log::foxglove::PictureCoding;
 use kadenz_msg::log::record::{RecordOptions, Recorded, Recorder};
 use kadenz_rt::clock::{ClockPair, MonotonicTime, WallTime};
 
-/// Readings of the clocks, of which the closest pair counts.
-const TRIES: u32 = 3;
 /// Ending of a channel whose pictures are coded each by itself; others end in [`VIDEO`].
 const IMAGE: &str = "/image";
 const VIDEO: &str = "/video";
@@ -142,7 +140,7 @@ impl Source for Recording {
 
 /// The wall time at which a picture was taken; without one, at which its first byte came.
 fn taken(unit: &Unit<'_>) -> WallTime {
-    let pair = ClockPair::read(TRIES);
+    let pair = ClockPair::read(super::TRIES);
     let (capture, _) = unit.capture.on_this_clock(unit.first_byte, pair);
     let ago_ns = pair.monotonic().since(capture.unwrap_or(unit.first_byte));
     WallTime::from_unix_ns(pair.wall().as_unix_ns().saturating_sub(ago_ns))

@@ -7,7 +7,7 @@ use kadenz_msg::bus::{Bus, RecvError, Subscription, SubscriptionOptions};
 use kadenz_msg::provider::{InletCounters, Provider};
 use kadenz_record::run::messages::Subscriber;
 use kadenz_record::run::model::Warning;
-use kadenz_rt::clock::MonotonicTime;
+use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::arrivals::{ArrivalCounts, ArrivalKind};
 use super::latency_probe::LatencyProbe;
@@ -22,6 +22,8 @@ pub(super) const GREETING_INTERVAL: Duration = Duration::from_millis(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// A pause after an error, which would otherwise recur at once.
 const PAUSE: Duration = Duration::from_millis(5);
+/// How long messages that wait are read after the end, where others come meanwhile.
+const DRAIN: Duration = Duration::from_secs(1);
 
 /// A subscriber.
 pub(super) enum Listener {
@@ -175,7 +177,12 @@ impl BusListener {
         };
         self.before = self.bus.inlet_counters();
         let mut probe = LatencyProbe::default();
+        let mut end = None;
         while !self.arrivals.is_complete() {
+            // Messages of others on the channel may come without a pause.
+            if quit.requested() && clock::now() > *end.get_or_insert_with(|| clock::now() + DRAIN) {
+                return;
+            }
             match self.subscription.recv_into(&mut probe, timeout) {
                 Ok(Some(delivery)) => {
                     if self.arrivals.count(&probe) == ArrivalKind::First {

@@ -187,6 +187,31 @@ fn neither_loop_allocates() {
 }
 
 #[test]
+fn messages_of_others_that_never_pause_do_not_keep_a_subscriber_from_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let (measuring, plan) = (measuring(&folder.path().join("run")), plan(1));
+    let mut run = RunWriter::create(&measuring.session.out, Run::default()).unwrap();
+    let made = series::create(&measuring, &mut run, &plan, 0, Stages::FromInlet);
+    let (mut recorders, _) = made.unwrap();
+    let bus = Bus::open(&plan.url).unwrap();
+    let other = bus.clone();
+    let mut listener = BusListener::open(&plan, "subscriber-1".to_owned(), bus).unwrap();
+    let (quit, over) = (Stop::default(), Stop::default());
+    quit.request();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.requested() {
+                let _ = other.publish_bytes(CHANNEL, b"of another program");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        listener.run(&mut recorders, &quit, clock::now());
+        over.request();
+    });
+    assert!(listener.close(0).foreign > 0);
+}
+
+#[test]
 fn no_time_of_a_message_on_the_bus_overflows() {
     let folder = tempfile::tempdir().unwrap();
     let (measuring, plan) = (measuring(&folder.path().join("run")), plan(1));

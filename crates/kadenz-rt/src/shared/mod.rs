@@ -105,8 +105,13 @@ impl Owner {
         if !lock_soon(&file).map_err(refused("lock"))? || !own_file::is_at(&file, &path) {
             return Err(SharedError::InUse(name.to_owned()));
         }
-        file.set_len(words as u64 * 8).map_err(refused("make"))?;
-        let mapping = Mapping::of(&file, words, true).map_err(refused("map"))?;
+        let mapping = allocate(&file, words as u64 * 8)
+            .map_err(refused("make"))
+            .and_then(|()| Mapping::of(&file, words, true).map_err(refused("map")))
+            .inspect_err(|_| {
+                // It is this process's, and holds nothing.
+                let _ = std::fs::remove_file(&path);
+            })?;
         Ok(Self {
             mapping,
             path,
@@ -409,6 +414,15 @@ pub fn names(prefix: &str) -> Vec<String> {
     let entries = std::fs::read_dir(FOLDER).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     names.filter(|name| name.starts_with(prefix)).collect()
+}
+
+/// Gives a file its length and its pages. Where only its length was set, and the file system is full, writing to the
+/// memory would end the process by SIGBUS.
+fn allocate(file: &File, bytes: u64) -> io::Result<()> {
+    match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, bytes) {
+        Err(rustix::io::Errno::OPNOTSUPP) => file.set_len(bytes),
+        result => Ok(result?),
+    }
 }
 
 #[cfg(test)]

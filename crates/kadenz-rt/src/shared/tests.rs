@@ -27,6 +27,14 @@ fn viewers_see_what_the_owner_writes_and_that_it_is_gone() {
 }
 
 #[test]
+fn memory_for_which_there_is_no_room_is_refused() {
+    let file = tempfile::tempfile_in(path_of("room").unwrap().parent().unwrap()).unwrap();
+    allocate(&file, 4096).unwrap();
+    assert_eq!(file.metadata().unwrap().len(), 4096);
+    allocate(&file, 1 << 50).unwrap_err();
+}
+
+#[test]
 fn a_name_has_one_owner() {
     let name = name("one");
     let first = Owner::create(&name, 1).unwrap();

@@ -12,7 +12,8 @@ use super::object::{Input, ObjectLocation, ObjectValue, Output};
 pub enum Flow {
     /// The next cycle follows.
     Continue,
-    /// The outputs of this cycle are the last. The loop leaves all devices in PREOP.
+    /// The outputs of this cycle are the last. With a motion, its axes come to rest first, and the law is called until
+    /// they do. The loop leaves all devices in PREOP.
     Stop,
 }
 

@@ -131,8 +131,11 @@ impl NetworkLoop {
             if has_axes {
                 group.beat(context);
             }
-            if law(&mut Io::new(context, id)) == Flow::Stop {
-                context.stop();
+            match law(&mut Io::new(context, id)) {
+                Flow::Continue => {}
+                // The axes come to rest first; then their group ends the loop.
+                Flow::Stop if has_axes => threads.halt.store(true, Ordering::Relaxed),
+                Flow::Stop => context.stop(),
             }
             requests.beat(context);
         };

@@ -126,7 +126,11 @@ impl Datagrams {
         let until = until.min(before + POLL_INTERVAL);
         self.next = 0;
         // Errors about our packets to a closed port say nothing of the camera's packets.
-        let _ = self.rtp.receive_batch(&mut self.inbox, Wait::Until(until));
+        let taken = self.rtp.receive_batch(&mut self.inbox, Wait::Until(until));
+        // A batch that is not full took all that had come before the call.
+        if taken.is_ok() && self.inbox.len() < SLOTS {
+            self.emptied = before;
+        }
         self.bridge.observe();
         let now = clock::now();
         if self

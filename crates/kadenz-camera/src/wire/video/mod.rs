@@ -164,8 +164,9 @@ impl Pictures {
         }
     }
 
-    /// Begins another stream.
+    /// Begins another stream. How many pictures were lost before it is unknown: one at least.
     fn restart(&mut self) {
+        self.given_up += u64::from(self.last_timestamp.is_some());
         (self.last_timestamp, self.step, self.has_loss) = (None, None, false);
     }
 

@@ -299,6 +299,8 @@ impl SegmentSupervisor {
         watched.position = Some(one.position);
         watched.not_before = now;
         watched.is_reported = true;
+        // It did not keep its address, so that its process data may be that of another MainDevice as well.
+        watched.configured = false;
         let before = std::mem::replace(&mut watched.identity, identity);
         self.device_table.note(device, |it| {
             it.position = Some(one.position);

@@ -5,9 +5,9 @@ use crate::control::cyclic::{CycleContext, Free, VirtualTime};
 use crate::main_device::bring_up::{find, prepare};
 use crate::main_device::exchange::{Exchange as _, ExchangeError, ExchangeResult, FrameBuffer};
 use crate::motion::{AxisGroup, Policy};
+use crate::port::Side;
 use crate::sim::WirePort;
 use crate::sim::humanoid::humanoid;
-use crate::wire::register::AL_STATUS;
 
 fn threads(shutdown_cycles: u64) -> (LoopThreads, LoopSettings) {
     let settings = LoopSettings {
@@ -73,6 +73,24 @@ fn a_controller_that_panics_leaves_no_device_in_op_either() {
     assert!(catch_unwind(AssertUnwindSafe(work)).is_err());
     assert_eq!(states(&mut prepared), State::PreOp as u16);
     assert!(threads.halt.load(Ordering::Relaxed));
+}
+
+#[test]
+fn devices_with_an_older_request_to_read_are_left_in_pre_op_as_well() {
+    let (threads, settings) = threads(0);
+    let mut prepared = prepared();
+    let segment = prepared.link.port_mut().segment_mut();
+    for device in segment.positions(Side::Primary) {
+        segment.device_mut(device).unwrap().set_reaction(20_000_000);
+    }
+    let op = AlControl::request(State::Op).0.to_le_bytes();
+    let mut exchange = BlockingExchange::over(&mut prepared.link);
+    let asked = Registers::by(&mut exchange).count_writing(Target::All(0), AL_CONTROL, &op);
+    assert_eq!(asked.unwrap(), 3);
+    let mut controller = |context: &mut CycleContext<'_>| context.stop();
+    let (time, phase) = (&mut VirtualTime, &mut Free);
+    threads.run_loop(&mut prepared, &settings, time, phase, &mut controller, ());
+    assert_eq!(states(&mut prepared), State::PreOp as u16);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use kadenz_rt::clock::{Clock, MonotonicTime};
-use kadenz_rt::net::port::{Inbox, ReceiveError, UdpPort, Wait};
+use kadenz_rt::net::port::{Inbox, ReceiveError, StampSource, UdpPort, Wait};
 
 use super::density::{ArrivalClock, Densities};
 use super::measurement_sender::{MeasurementSender, SentMeasurements};
@@ -68,7 +68,7 @@ impl Receiver {
         origin: MonotonicTime,
     ) -> Self {
         let granted = port.granted();
-        let stamped = granted.receive_stamps.is_some() && granted.transmit_stamps.is_some();
+        let stamps = granted.receive_stamps.zip(granted.transmit_stamps);
         let each = plan.destination == Destination::Each;
         let devices = plan.devices.len();
         let densities = (ArrivalClock::of_port(&port), Densities::new(devices));
@@ -78,7 +78,9 @@ impl Receiver {
             announced,
             counts,
             recorders,
-            stack: stamped.then(|| Stack::new(origin, each)),
+            stack: stamps.map(|(came, sent)| {
+                Stack::new(origin, each, came.min(sent) == StampSource::Hardware)
+            }),
             densities: (!each).then_some(densities),
             at_once: 0,
             most_at_once: 0,
@@ -184,6 +186,9 @@ impl Receiver {
 
     /// Sends what is left to the logging server, and ends the estimator.
     pub(super) fn end(&mut self, clock: &dyn Clock) {
+        if let Some(stack) = &mut self.stack {
+            stack.give_up();
+        }
         // The estimator ends when its other end is gone.
         self.exchanges = None;
         if let Some(measurement_sender) = &mut self.measurement_sender {

@@ -60,6 +60,8 @@ pub(super) struct Stack {
     bridge: WallBridge,
     /// Where one packet is sent to each device, the device's number follows from the key.
     each: bool,
+    /// Whether the time on the wire is the network card's alone.
+    by_card: bool,
     keys: Vec<Keys>,
     left: Vec<Left>,
     waiting: Vec<PendingReply>,
@@ -71,11 +73,12 @@ pub(super) struct Stack {
 
 impl Stack {
     /// A state without stamps. Times count from `origin`.
-    pub(super) fn new(origin: MonotonicTime, each: bool) -> Self {
+    pub(super) fn new(origin: MonotonicTime, each: bool, by_card: bool) -> Self {
         Self {
             origin,
             bridge: WallBridge::new(),
             each,
+            by_card,
             keys: vec![Keys::default(); REMEMBERED],
             left: vec![Left::default(); REMEMBERED],
             waiting: Vec::with_capacity(WAITING),
@@ -126,7 +129,8 @@ impl Stack {
             hardware: stamps.hardware,
         };
         if self.waiting.len() == WAITING {
-            self.waiting.swap_remove(0);
+            // The oldest: its stamp is the least likely to come.
+            self.waiting.remove(0);
             self.unsplit += 1;
         }
         self.waiting.push(PendingReply { reply, came });
@@ -145,6 +149,11 @@ impl Stack {
                 None => at += 1,
             }
         }
+    }
+
+    /// Counts the answers whose packet's stamp never came.
+    pub(super) fn give_up(&mut self) {
+        self.unsplit += self.waiting.drain(..).len() as u64;
     }
 
     fn bridged(&mut self, wall: WallTime) -> Option<MonotonicTime> {
@@ -166,6 +175,8 @@ impl Stack {
         let came = waiting.came;
         let on_the_wire = match (left.hardware, came.hardware) {
             (Some(left), Some(came)) => came.since(left),
+            // The card's stamp may still come. The kernel's would be another figure.
+            _ if self.by_card => return None,
             _ => came.software.since(departed),
         };
         Some(Parts {
@@ -173,5 +184,83 @@ impl Stack {
             wire_and_device_ns: on_the_wire,
             receive_ns: reply.received_ns - came.software.since(self.origin),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kadenz_rt::net::port::TransmitKey;
+    use kadenz_udp::controller::{Order, Timing};
+
+    use super::*;
+
+    /// A stamp of the wall clock about now.
+    fn now() -> WallTime {
+        WallTime::now()
+    }
+
+    fn reply(sequence: u32) -> ProbeReply {
+        ProbeReply {
+            device: 0,
+            sequence,
+            intended_ns: 0,
+            sent_ns: 0,
+            received_ns: 0,
+            timing: Timing::InTime,
+            order: Order::InOrder,
+            device_stamps: None,
+            place: None,
+            completes: false,
+        }
+    }
+
+    fn came(hardware: Option<PhcTime>) -> Stamps {
+        Stamps {
+            software: Some(now()),
+            hardware,
+        }
+    }
+
+    fn left(stack: &mut Stack, key: u64, when: KernelStamp) {
+        let key = TransmitKey::new(key);
+        stack.left(TransmitStamp { key, when });
+    }
+
+    #[test]
+    fn an_answer_whose_stamp_never_comes_makes_way_for_later_ones() {
+        let mut stack = Stack::new(MonotonicTime::default(), false, false);
+        for sequence in 0..WAITING as u32 {
+            stack.keyed(sequence, u64::from(sequence), 1, 0);
+            stack.came(reply(sequence), came(None)).unwrap();
+        }
+        let later = WAITING as u32..WAITING as u32 + 40;
+        for sequence in later.clone() {
+            stack.keyed(sequence, u64::from(sequence), 1, 0);
+            left(
+                &mut stack,
+                u64::from(sequence),
+                KernelStamp::Software(now()),
+            );
+            stack.came(reply(sequence), came(None)).unwrap();
+        }
+        let mut settled = Vec::new();
+        stack.settle(|reply, _| settled.push(reply.sequence));
+        settled.sort_unstable();
+        assert_eq!(settled, later.collect::<Vec<_>>());
+        stack.give_up();
+        assert_eq!(stack.unsplit, WAITING as u64);
+    }
+
+    #[test]
+    fn the_card_s_time_on_the_wire_is_never_the_kernel_s() {
+        for (by_card, settled) in [(false, 1), (true, 0)] {
+            let mut stack = Stack::new(MonotonicTime::default(), false, by_card);
+            stack.keyed(0, 0, 1, 0);
+            left(&mut stack, 0, KernelStamp::Software(now()));
+            stack.came(reply(0), came(None)).unwrap();
+            let mut count = 0;
+            stack.settle(|_, _| count += 1);
+            assert_eq!(count, settled);
+        }
     }
 }

@@ -110,7 +110,7 @@ impl<'a> @short@View<'a> {
 ///
 /// # Errors
 /// Where the message is of another type, or its bytes do not follow the description.
-pub(crate) fn decode(bytes: &'a [u8]) -> @krate@::codec::DecodeResult<Self> {
+pub fn decode(bytes: &'a [u8]) -> @krate@::codec::DecodeResult<Self> {
 let reader = &mut @krate@::codec::Reader::new(bytes);
 let name = <@short@ as @krate@::message::Message>::NAME;
 let fingerprint = <@short@ as @krate@::message::Message>::FINGERPRINT;
