@@ -42,7 +42,7 @@ use crate::stop::Stop;
 /// assert_eq!(third.lateness_ns, 2_070_000);
 /// ```
 #[derive(Clone, Debug)]
-pub(crate) struct HiccupMeter {
+pub struct HiccupMeter {
     resolution_ns: i64,
     shortest_ns: i64,
 }
@@ -58,7 +58,7 @@ pub struct Hiccup {
 
 impl HiccupMeter {
     /// A meter for sleeps of `resolution_ns`.
-    pub(crate) fn new(resolution_ns: u64) -> Self {
+    pub fn new(resolution_ns: u64) -> Self {
         Self {
             resolution_ns: i64::try_from(resolution_ns).unwrap_or(i64::MAX).max(1),
             shortest_ns: i64::MAX,
@@ -69,7 +69,7 @@ impl HiccupMeter {
     ///
     /// # Real-time safety
     /// No allocation, lock or system call.
-    pub(crate) fn woke(&mut self, duration_ns: i64) -> Hiccup {
+    pub fn woke(&mut self, duration_ns: i64) -> Hiccup {
         self.shortest_ns = self.shortest_ns.min(duration_ns);
         Hiccup {
             hiccup_ns: duration_ns - self.shortest_ns,

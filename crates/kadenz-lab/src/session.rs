@@ -86,7 +86,7 @@ pub fn begin(plan: &SessionPlan) -> Result<RunWriter, SessionError> {
 ///
 /// # Errors
 /// The clock is not available.
-pub(crate) fn describe(plan: &SessionPlan) -> Result<Run, SessionError> {
+pub fn describe(plan: &SessionPlan) -> Result<Run, SessionError> {
     let clock = clock::open(plan.clock)
         .map_err(|error| SessionError::Clock(plan.clock, error.to_string()))?;
     Ok(Run {

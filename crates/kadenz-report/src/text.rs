@@ -34,7 +34,7 @@ pub enum Emphasis {
 impl Text {
     /// Emphasised words.
     #[must_use]
-    pub(crate) fn emphasised(words: &str, emphasis: Emphasis) -> Self {
+    pub fn emphasised(words: &str, emphasis: Emphasis) -> Self {
         let code = match emphasis {
             Emphasis::Bold => "1",
             Emphasis::Good => "1;32",
@@ -59,7 +59,7 @@ impl Text {
 
     /// Joins parts with a separator.
     #[must_use]
-    pub(crate) fn join(parts: impl IntoIterator<Item: Into<Self>>, between: &str) -> Self {
+    pub fn join(parts: impl IntoIterator<Item: Into<Self>>, between: &str) -> Self {
         let parts: Vec<String> = parts.into_iter().map(|part| part.into().0).collect();
         Self(parts.join(&visible(between)))
     }
@@ -236,7 +236,7 @@ pub fn is_hidden(character: char) -> bool {
 
 /// Breaks `text` at spaces so that no line is longer than `width` characters, except for single words that are longer.
 #[must_use]
-pub(crate) fn wrap(text: &str, width: u16) -> String {
+pub fn wrap(text: &str, width: u16) -> String {
     let width = usize::from(width);
     let mut lines: Vec<String> = Vec::new();
     for paragraph in text.lines() {

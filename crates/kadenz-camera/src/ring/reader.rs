@@ -115,7 +115,7 @@ impl RingReader {
 
     /// Number of frames that the ring holds.
     #[must_use]
-    pub(crate) fn slots(&self) -> usize {
+    pub fn slots(&self) -> usize {
         self.slots
     }
 

@@ -87,7 +87,7 @@ impl RingWriter {
 
     /// The shape of its frames.
     #[must_use]
-    pub(crate) fn shape(&self) -> Shape {
+    pub fn shape(&self) -> Shape {
         self.shape
     }
 
@@ -124,7 +124,7 @@ impl RingWriter {
     }
 
     /// Marks the ring as replaced by one of another size, and ends it.
-    pub(crate) fn replace(self) {
+    pub fn replace(self) {
         self.end(1);
     }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::picture::Size;
 
 /// The prefix of the names of all shared memory of cameras.
-pub(crate) const PREFIX: &str = "kadenz-camera-";
+pub const PREFIX: &str = "kadenz-camera-";
 const WORDS: usize = 1024;
 const TEXT_AT: usize = 16;
 
@@ -126,7 +126,7 @@ impl StatusBoard {
 
 /// The name of the shared memory that holds a camera's status.
 #[must_use]
-pub(crate) fn memory_name(camera: &str) -> String {
+pub fn memory_name(camera: &str) -> String {
     format!("{PREFIX}{camera}")
 }
 

@@ -114,7 +114,7 @@ impl<P: Port> InlineLoop<P> {
     }
 
     /// Runs one beat: process data, at most one question, and then the rest of the interval.
-    pub(crate) fn beat(&mut self) -> Outcome {
+    pub fn beat(&mut self) -> Outcome {
         self.next = (self.next + self.interval).max(self.link.now());
         self.cycle.send(&mut self.link);
         self.queue.send_one(&mut self.link);

@@ -147,7 +147,7 @@ pub struct Regulator {
 impl Regulator {
     /// A regulator that has seen no beat yet.
     #[must_use]
-    pub(crate) const fn new(settings: PhaseSettings) -> Self {
+    pub const fn new(settings: PhaseSettings) -> Self {
         Self {
             settings,
             drift: 0.0,
@@ -168,12 +168,12 @@ impl Regulator {
 
     /// The result of the last step; zeros before the first.
     #[must_use]
-    pub(crate) const fn last(&self) -> Step {
+    pub const fn last(&self) -> Step {
         self.last
     }
 
     /// Takes an observation of a beat. Once a cycle, or [`missed`](Self::missed).
-    pub(crate) fn observe(&mut self, observation: Observation) -> Step {
+    pub fn observe(&mut self, observation: Observation) -> Step {
         let system = self.extend(&observation);
         let late = observation.sent.since(observation.intended);
         let offset = self.offset(system.wrapping_sub(late as u64));
@@ -208,7 +208,7 @@ impl Regulator {
     }
 
     /// Notes a beat without an observation: its frame got lost, or brought no time. The drift goes on.
-    pub(crate) fn missed(&mut self) -> Step {
+    pub fn missed(&mut self) -> Step {
         self.last.seen = false;
         self.step(-self.drift)
     }

@@ -151,7 +151,7 @@ impl<'w> ProcessImageWriter<'w> {
     }
 
     /// Marks the last image as final; it stays readable.
-    pub(crate) fn end(&mut self) {
+    pub fn end(&mut self) {
         self.words[AT_MAGIC].store(MAGIC | ENDED, Ordering::Release);
     }
 }

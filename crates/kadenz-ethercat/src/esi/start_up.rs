@@ -69,7 +69,7 @@ pub struct UnsupportedMode {
 
 impl UnsupportedMode {
     /// The settings in words; none where Kadenz applies all.
-    pub(crate) fn words(&self) -> impl Iterator<Item = &'static str> {
+    pub fn words(&self) -> impl Iterator<Item = &'static str> {
         let all = [
             (self.pdos, "PDOs of its own"),
             (self.shift_factor, "a shift by a part of the cycle"),

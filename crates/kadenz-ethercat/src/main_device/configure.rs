@@ -43,10 +43,7 @@ pub enum ConfigureError {
 ///
 /// # Errors
 /// [`ConfigureError`].
-pub(crate) fn to_pre_op(
-    registers: &mut Registers<'_>,
-    device: &SubDevice,
-) -> Result<(), ConfigureError> {
+pub fn to_pre_op(registers: &mut Registers<'_>, device: &SubDevice) -> Result<(), ConfigureError> {
     if device.has_mailbox() {
         for piece in device.mailbox_managers() {
             set_sync_manager(registers, device, piece)?;
@@ -103,7 +100,7 @@ pub fn read_process_data(
 ///
 /// # Errors
 /// [`ConfigureError`].
-pub(crate) fn to_safe_op(
+pub fn to_safe_op(
     registers: &mut Registers<'_>,
     device: &mut SubDevice,
     share: &Share,

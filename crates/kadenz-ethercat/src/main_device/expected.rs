@@ -101,7 +101,7 @@ impl Expected {
 
     /// Whether a missing device can be configured in its absence.
     #[must_use]
-    pub(crate) const fn is_described(&self) -> bool {
+    pub const fn is_described(&self) -> bool {
         self.stand_in.is_some()
     }
 
@@ -199,7 +199,7 @@ impl Expected {
 
     /// The way to all expected devices: for missing ones it leads to their stand-ins, where a file describes them. For
     /// frames whose datagrams all go to one station address.
-    pub(crate) fn complete<'x>(
+    pub fn complete<'x>(
         &'x mut self,
         segment: &'x mut dyn Exchange,
         found: &FoundDevices,

@@ -56,7 +56,7 @@ pub fn survey(registers: &mut Registers<'_>) -> Result<Vec<SurveyedDevice>, Disc
 ///
 /// # Errors
 /// [`ExchangeError`] when a SubDevice does not take it.
-pub(crate) fn adopt(registers: &mut Registers<'_>, met: &mut [SurveyedDevice]) -> ExchangeResult {
+pub fn adopt(registers: &mut Registers<'_>, met: &mut [SurveyedDevice]) -> ExchangeResult {
     let mut taken: Vec<u16> = Vec::with_capacity(met.len());
     for place in 0..met.len() {
         let has = met[place].device.station.0;

@@ -41,6 +41,14 @@ impl InterfacePort {
         })?;
         Ok(Self { port, waiting })
     }
+
+    /// Frames dropped for want of room, since the port was opened.
+    ///
+    /// # Errors
+    /// When the kernel does not report the count.
+    pub fn dropped(&mut self) -> io::Result<u64> {
+        self.port.dropped()
+    }
 }
 
 impl Port for InterfacePort {

@@ -74,13 +74,13 @@ pub struct EsiDevice {
 
 impl Kind {
     /// The names that a file may use.
-    pub(crate) const NAMES: [&'static str; 9] = [
+    pub const NAMES: [&'static str; 9] = [
         "ek1100", "ek1914", "el2828", "el2889", "el3004", "drive", "imu", "force", "stamp",
     ];
 
     /// Its name in a file; `None` for a device of an ESI file.
     #[must_use]
-    pub(crate) const fn name(&self) -> Option<&'static str> {
+    pub const fn name(&self) -> Option<&'static str> {
         Some(match self {
             Self::Ek1100 => "ek1100",
             Self::Ek1914 => "ek1914",
@@ -156,7 +156,7 @@ pub struct PlannedDevice {
 impl PlannedDevice {
     /// A device with defaults: two ports, a metre of cable, a true clock.
     #[must_use]
-    pub(crate) fn new(name: &str, kind: Kind, parent: Option<Parent>) -> Self {
+    pub fn new(name: &str, kind: Kind, parent: Option<Parent>) -> Self {
         Self {
             name: name.to_owned(),
             kind,
@@ -200,7 +200,7 @@ impl PlannedDevice {
 
     /// Whether it can have more than two ports.
     #[must_use]
-    pub(crate) fn branches(&self) -> bool {
+    pub fn branches(&self) -> bool {
         matches!(self.kind, Kind::Drive(_) | Kind::Imu | Kind::Force)
     }
 

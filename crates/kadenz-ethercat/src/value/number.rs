@@ -26,7 +26,7 @@ pub fn hexadecimal<T: TryFrom<u64>>(text: &str) -> Option<T> {
 
 /// As [`unsigned`], of a number that may have a sign.
 #[must_use]
-pub(crate) fn signed<T: TryFrom<i128>>(text: &str) -> Option<T> {
+pub fn signed<T: TryFrom<i128>>(text: &str) -> Option<T> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
         None => (false, text.strip_prefix('+').unwrap_or(text)),

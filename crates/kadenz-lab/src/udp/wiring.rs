@@ -55,7 +55,7 @@ impl Wiring {
 
     /// The testbed around this program, if there is one.
     #[must_use]
-    pub(crate) const fn testbed(&self) -> Option<&Testbed> {
+    pub const fn testbed(&self) -> Option<&Testbed> {
         self.testbed.as_ref()
     }
 
@@ -69,7 +69,7 @@ impl Wiring {
     /// # Real-time safety
     /// Not real-time safe.
     #[must_use]
-    pub(crate) fn path(
+    pub fn path(
         &self,
         payload_bytes: u64,
         device: IpAddr,

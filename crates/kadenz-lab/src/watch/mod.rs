@@ -20,7 +20,7 @@ pub use observer::{WatchError, WatchPlan, WatchSetup, Watching, prepare};
 
 /// Counts of the kernel for one thread since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Schedstat {
+pub struct Schedstat {
     /// Time on a CPU, in nanoseconds.
     pub ran_ns: u64,
     /// Time ready to run and waiting for a CPU, in nanoseconds; a wait counts when it ends.
@@ -39,7 +39,7 @@ impl Schedstat {
     /// assert_eq!(Schedstat::parse("1 2"), None);
     /// ```
     #[must_use]
-    pub(crate) fn parse(line: &str) -> Option<Self> {
+    pub fn parse(line: &str) -> Option<Self> {
         let mut numbers = line.split_ascii_whitespace().map(|word| word.parse().ok());
         let stat = Self {
             ran_ns: numbers.next()??,
@@ -59,7 +59,7 @@ impl Schedstat {
 
 /// One window of one thread in which it got a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Window {
+pub struct Window {
     /// The thread's number.
     pub thread: u32,
     /// How long it waited in all; no single wait was longer.
@@ -71,7 +71,7 @@ pub(crate) struct Window {
 impl Window {
     /// The mean wait per slice; with one slice the wait itself.
     #[must_use]
-    pub(crate) fn mean_ns(&self) -> i64 {
+    pub fn mean_ns(&self) -> i64 {
         let slices = i64::try_from(self.slices).unwrap_or(i64::MAX).max(1);
         self.waited_ns / slices
     }
@@ -88,7 +88,7 @@ impl Window {
 /// assert_eq!(windows[0].mean_ns(), 100);
 /// ```
 #[derive(Clone, Debug, Default)]
-pub(crate) struct WatchMeter {
+pub struct WatchMeter {
     /// The counters of each thread up to the end of its last window.
     known: BTreeMap<u32, Schedstat>,
 }
@@ -97,7 +97,7 @@ impl WatchMeter {
     /// A meter for a program whose threads have the counters of `first`. Later threads are counted from their
     /// beginning.
     #[must_use]
-    pub(crate) fn new(first: &[(u32, Schedstat)]) -> Self {
+    pub fn new(first: &[(u32, Schedstat)]) -> Self {
         Self {
             known: first.iter().copied().collect(),
         }
@@ -105,7 +105,7 @@ impl WatchMeter {
 
     /// Takes the next reading of all threads. A thread that got no CPU since its last window gives none now; its wait
     /// is kept for its next one.
-    pub(crate) fn read(&mut self, now: &[(u32, Schedstat)]) -> Vec<Window> {
+    pub fn read(&mut self, now: &[(u32, Schedstat)]) -> Vec<Window> {
         let mut known = BTreeMap::new();
         let mut windows = Vec::new();
         for &(thread, stat) in now {

@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
 
     /// Returns how many bytes are left.
     #[must_use]
-    pub(crate) fn left(&self) -> usize {
+    pub fn left(&self) -> usize {
         self.bytes.len() - self.at
     }
 
@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
         let is_vector_of_numbers = lengths.len() == 1 && E::IS_NUMBER;
         if !lengths.is_empty() && !is_vector_of_numbers {
             let lengths = lengths.iter().map(|it| usize::try_from(*it).unwrap_or(0));
-            self.room(member, &lengths, least)?;
+            self.find_room(member, &lengths, least)?;
         }
         E::get_all(std::slice::from_mut(into), self, (member, lengths))
     }
@@ -266,7 +266,16 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// If they cannot, or if rows and elements that take no bytes become too many.
-    fn room(
+    pub fn room(
+        &mut self,
+        member: &'static str,
+        lengths: &[usize],
+        least: usize,
+    ) -> Result<(), DecodeError> {
+        self.find_room(member, &lengths.iter().copied(), least)
+    }
+
+    fn find_room(
         &mut self,
         member: &'static str,
         lengths: &(impl Iterator<Item = usize> + Clone),
@@ -327,11 +336,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// If there are fewer.
     #[inline]
-    pub(crate) fn take(
-        &mut self,
-        member: &'static str,
-        length: usize,
-    ) -> Result<&'a [u8], DecodeError> {
+    pub fn take(&mut self, member: &'static str, length: usize) -> Result<&'a [u8], DecodeError> {
         let needed = self.at.saturating_add(length);
         let Some(bytes) = self.bytes.get(self.at..needed) else {
             let length = self.bytes.len();

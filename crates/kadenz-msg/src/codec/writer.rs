@@ -60,7 +60,7 @@ impl<'a> Writer<'a> {
 
     /// Returns how many bytes have been written.
     #[must_use]
-    pub(crate) fn written(&self) -> usize {
+    pub fn written(&self) -> usize {
         self.written
     }
 

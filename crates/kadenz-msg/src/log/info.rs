@@ -123,7 +123,7 @@ pub struct Survey {
 
 impl Survey {
     /// Adds one message to the counts.
-    pub(crate) fn add(&mut self, entry: &Entry) {
+    pub fn add(&mut self, entry: &Entry) {
         self.messages += 1;
         extend(&mut self.span, entry.log_time);
         let place = self.place(&entry.channel);
@@ -174,9 +174,15 @@ impl Survey {
         Some(place)
     }
 
+    /// Returns how many messages were counted.
+    #[must_use]
+    pub fn messages(&self) -> u64 {
+        self.messages
+    }
+
     /// Puts the counts into the summary of a log.
     #[must_use]
-    pub(crate) fn into_info(self, mut info: Info) -> Info {
+    pub fn into_info(self, mut info: Info) -> Info {
         info.messages = self.messages;
         info.span = self.span;
         info.other_messages = self.other_messages;

@@ -31,7 +31,7 @@ pub struct Limits {
 
 impl Limits {
     /// The number of bytes that may come out of any log, however short.
-    pub(crate) const FREE_BYTES: u64 = 16 << 20;
+    pub const FREE_BYTES: u64 = 16 << 20;
 
     /// Returns the number of bytes that may come out of a log of a length.
     ///
@@ -50,7 +50,7 @@ impl Limits {
     ///
     /// # Errors
     /// [`LogError::Expands`] if these are more.
-    pub(crate) fn check(self, bytes: u64, length: u64) -> Result<(), LogError> {
+    pub fn check(self, bytes: u64, length: u64) -> Result<(), LogError> {
         let allowed = self.allowed_bytes(length);
         if bytes <= allowed {
             return Ok(());

@@ -213,6 +213,17 @@ impl<'a> UrlParameters<'a> {
         })
     }
 
+    /// Takes a number that may have a fraction and is above zero.
+    ///
+    /// # Errors
+    /// If the value is no such number.
+    pub fn factor(&mut self, name: &'static str) -> Result<Option<f64>, ProviderError> {
+        self.typed(name, "give a number above 0, as 0.5", |text| {
+            let number: f64 = text.parse().ok()?;
+            (number.is_finite() && number > 0.0).then_some(number)
+        })
+    }
+
     /// Takes a number of bytes: `4096`, `64KiB`, `16MB`.
     ///
     /// # Errors

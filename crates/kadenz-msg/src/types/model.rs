@@ -27,7 +27,7 @@ impl TypeName {
 
     /// Returns a name as written within a package, which is its own unless the text names another.
     #[must_use]
-    pub(crate) fn within(package: &str, written: &str) -> Self {
+    pub fn within(package: &str, written: &str) -> Self {
         if written.contains('.') {
             return Self::new(written);
         }
@@ -72,7 +72,7 @@ pub enum PrimitiveType {
 
 impl PrimitiveType {
     /// The nine primitive types of LCM.
-    pub(crate) const ALL: [Self; 9] = [
+    pub const ALL: [Self; 9] = [
         Self::Int8,
         Self::Int16,
         Self::Int32,
@@ -86,7 +86,7 @@ impl PrimitiveType {
 
     /// Returns the type by its name in the language.
     #[must_use]
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)
     }
 
@@ -108,7 +108,7 @@ impl PrimitiveType {
 
     /// Returns whether a member of it may state the length of an array.
     #[must_use]
-    pub(crate) fn states_lengths(self) -> bool {
+    pub fn states_lengths(self) -> bool {
         matches!(self, Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64)
     }
 
@@ -120,7 +120,7 @@ impl PrimitiveType {
 
     /// Returns the minimum number of encoded bytes: a string is its length and a NUL.
     #[must_use]
-    pub(crate) fn least_bytes(self) -> usize {
+    pub fn least_bytes(self) -> usize {
         match self {
             Self::Int8 | Self::Byte | Self::Boolean => 1,
             Self::Int16 => 2,
@@ -194,14 +194,14 @@ impl Dimension {
 
     /// Returns the number of elements of an array of these dimensions, if all are fixed.
     #[must_use]
-    pub(crate) fn count(all: &[Self]) -> Option<usize> {
+    pub fn count(all: &[Self]) -> Option<usize> {
         let mut sizes = all.iter().map(Self::fixed);
         sizes.try_fold(1_usize, |count, size| Some(count.saturating_mul(size?)))
     }
 
     /// Returns the member that states it, if one does.
     #[must_use]
-    pub(crate) fn stated_by(&self) -> Option<&str> {
+    pub fn stated_by(&self) -> Option<&str> {
         match self {
             Self::Fixed { .. } => None,
             Self::Variable { member } => Some(member),
@@ -237,7 +237,7 @@ impl Member {
 
     /// Returns whether a member states its length in some direction.
     #[must_use]
-    pub(crate) fn is_variable(&self) -> bool {
+    pub fn is_variable(&self) -> bool {
         self.dimensions.iter().any(|it| it.stated_by().is_some())
     }
 }

@@ -36,7 +36,7 @@ pub struct EchoFilter {
 impl EchoFilter {
     /// Returns an empty memory that holds messages for that long, and at most so many.
     #[must_use]
-    pub(crate) fn new(keep: Duration, most: usize) -> Self {
+    pub fn new(keep: Duration, most: usize) -> Self {
         Self {
             keep,
             most,
@@ -47,7 +47,7 @@ impl EchoFilter {
     }
 
     /// Notes a message before it is sent.
-    pub(crate) fn remember(&mut self, channel: &str, payload: &[u8], now: MonotonicTime) {
+    pub fn remember(&mut self, channel: &str, payload: &[u8], now: MonotonicTime) {
         self.forget(now);
         if self.order.len() >= self.most {
             self.forget_oldest();
@@ -58,7 +58,7 @@ impl EchoFilter {
     }
 
     /// Returns whether a message is one that was sent, which is then not expected any more.
-    pub(crate) fn recognises(&mut self, channel: &str, payload: &[u8], now: MonotonicTime) -> bool {
+    pub fn recognises(&mut self, channel: &str, payload: &[u8], now: MonotonicTime) -> bool {
         self.forget(now);
         let key = self.hasher.hash_one((channel, payload));
         let Some(count) = self.expected.get_mut(&key) else {

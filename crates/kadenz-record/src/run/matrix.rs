@@ -68,7 +68,7 @@ impl Measure {
     /// right, idle states held off cost power and leave every CPU to all threads, a shielded CPU is taken from
     /// them, and a spinning one is also never idle.
     #[must_use]
-    pub(crate) const fn weight(self) -> u8 {
+    pub const fn weight(self) -> u8 {
         match self {
             Self::Memory => 1,
             Self::Priority => 2,

@@ -39,7 +39,7 @@ use crate::summary::Summary;
 /// );
 /// ```
 #[must_use]
-pub(crate) fn answer(summary: &Summary) -> Option<String> {
+pub fn answer(summary: &Summary) -> Option<String> {
     let network = summary.run.network.as_ref()?;
     let broadcasts = network.broadcasts.filter(|_| network.flows.len() > 1)?;
     let parts = [

@@ -159,7 +159,7 @@ impl Budget {
     /// assert_eq!(Budget::of(&Summary::default()), None, "no round trip was measured");
     /// ```
     #[must_use]
-    pub(crate) fn of(summary: &Summary) -> Option<Self> {
+    pub fn of(summary: &Summary) -> Option<Self> {
         let response = summary.named(RESPONSE)?;
         let limit_ns = limit_of(summary, response)?;
         let network = summary.run.network.as_ref();
@@ -181,7 +181,7 @@ impl Budget {
     /// The budget of a run's messages; absent where it measured none, to several subscribers, or has
     /// no deadline. The deadline is that of the messages, or of the run's beat.
     #[must_use]
-    pub(crate) fn of_messages(summary: &Summary) -> Option<Self> {
+    pub fn of_messages(summary: &Summary) -> Option<Self> {
         let one_way = summary.named(ONE_WAY)?;
         let limit_ns = limit_of(summary, one_way)?;
         let counted = summary.run.messages.as_ref();
@@ -238,13 +238,13 @@ impl Budget {
     /// The rest of the deadline after 99.9 % of all packets, negative if they take longer; absent where too few were
     /// sent, or answered, for that percentile.
     #[must_use]
-    pub(crate) fn left_p99_9_ns(&self) -> Option<i64> {
+    pub fn left_p99_9_ns(&self) -> Option<i64> {
         self.whole.p99_9_ns.map(|ns| self.left_after(ns))
     }
 
     /// The rest after the longest round trip; absent where a packet was never answered.
     #[must_use]
-    pub(crate) fn left_max_ns(&self) -> Option<i64> {
+    pub fn left_max_ns(&self) -> Option<i64> {
         let longest = self.whole.max_ns.filter(|_| self.unanswered == 0);
         longest.map(|ns| self.left_after(ns))
     }

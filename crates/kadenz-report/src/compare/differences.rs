@@ -22,7 +22,7 @@ pub struct Difference {
 impl Difference {
     /// "governor: powersave in a, performance in b".
     #[must_use]
-    pub(crate) fn sentence(&self, runs: &[String]) -> String {
+    pub fn sentence(&self, runs: &[String]) -> String {
         let each = |(value, run): (&String, &String)| {
             let value = if value.is_empty() {
                 "not recorded"

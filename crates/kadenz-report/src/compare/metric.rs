@@ -48,7 +48,7 @@ pub enum Dimension {
 impl Metric {
     /// The dimension of the figure.
     #[must_use]
-    pub(crate) fn dimension(self) -> Dimension {
+    pub fn dimension(self) -> Dimension {
         match self {
             Self::Min | Self::Mean | Self::Stddev | Self::Percentile(_) | Self::Max => {
                 Dimension::Time
@@ -64,7 +64,7 @@ impl Metric {
     ///
     /// # Errors
     /// Why it has no value: nothing recorded or readable, no deadline, or a percentile that the sample cannot support.
-    pub(crate) fn of(self, series: &SeriesSummary) -> Result<f64, String> {
+    pub fn of(self, series: &SeriesSummary) -> Result<f64, String> {
         let verdict = || {
             let stated = series.verdict.as_ref();
             let stated = stated
@@ -99,7 +99,7 @@ impl Metric {
 
     /// A figure in words, with its unit.
     #[must_use]
-    pub(crate) fn show(self, figure: f64) -> String {
+    pub fn show(self, figure: f64) -> String {
         match self.dimension() {
             Dimension::Time => numbers::value(figure),
             Dimension::Number if figure >= 0.0 && figure.fract() == 0.0 => {

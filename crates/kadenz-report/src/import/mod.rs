@@ -94,7 +94,7 @@ impl ImportFormat {
 
     /// The name, as [`FromStr`] takes it.
     #[must_use]
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Hlog => "hlog",
             Self::CyclictestJson => "cyclictest-json",
@@ -111,7 +111,7 @@ impl ImportFormat {
 
     /// The reader of the format.
     #[must_use]
-    pub(crate) fn importer(self) -> &'static dyn Importer {
+    pub fn importer(self) -> &'static dyn Importer {
         match self {
             Self::Hlog => &hlog::Hlog,
             Self::CyclictestJson => &cyclictest::Json,

@@ -23,11 +23,11 @@ pub enum EffectFigure {
 
 impl EffectFigure {
     /// All figures, the 99th percentile first.
-    pub(crate) const ALL: [Self; 3] = [Self::P99, Self::P99_9, Self::Max];
+    pub const ALL: [Self; 3] = [Self::P99, Self::P99_9, Self::Max];
 
     /// `p99`, `p99.9`, `max`.
     #[must_use]
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::P99 => "p99",
             Self::P99_9 => "p99.9",

@@ -178,13 +178,13 @@ impl Matrix {
 
     /// A cell; absent if it was not measured.
     #[must_use]
-    pub(crate) fn cell(&self, load: Load, combination: Combination) -> Option<&Cell> {
+    pub fn cell(&self, load: Load, combination: Combination) -> Option<&Cell> {
         self.of_load(load)
             .find(|cell| cell.combination == combination)
     }
 
     /// The cells of a load, in the order of Yoon's columns.
-    pub(crate) fn of_load(&self, load: Load) -> impl Iterator<Item = &Cell> {
+    pub fn of_load(&self, load: Load) -> impl Iterator<Item = &Cell> {
         self.cells.iter().filter(move |cell| cell.load == load)
     }
 

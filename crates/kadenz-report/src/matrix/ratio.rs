@@ -72,7 +72,7 @@ pub struct Ratio {
 impl Ratio {
     /// Whether the interval excludes 1, so that the difference is beyond chance. Absent without an interval.
     #[must_use]
-    pub(crate) fn significant(&self) -> Option<bool> {
+    pub fn significant(&self) -> Option<bool> {
         self.interval.map(|(low, high)| low > 1.0 || high < 1.0)
     }
 }

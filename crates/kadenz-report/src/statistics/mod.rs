@@ -53,7 +53,7 @@ impl Percentile {
     /// assert_eq!(coarse.words(), "<= 344.1 us");
     /// ```
     #[must_use]
-    pub(crate) fn words(&self) -> String {
+    pub fn words(&self) -> String {
         let edge = self.coarseness().map_or("", |_| "<= ");
         format!("{edge}{}", crate::numbers::value(self.value_ns as f64))
     }

@@ -26,7 +26,7 @@ pub struct Moments {
 impl Moments {
     /// Takes values in nanoseconds. Exact for at least 10^12 values below an hour; beyond that, the sum of squares
     /// saturates.
-    pub(crate) fn extend(&mut self, values: &[i64]) {
+    pub fn extend(&mut self, values: &[i64]) {
         self.count += values.len() as u64;
         for &value in values {
             self.sum += i128::from(value);
@@ -43,7 +43,7 @@ impl Moments {
 
     /// The mean; absent without values.
     #[must_use]
-    pub(crate) fn mean(&self) -> Option<f64> {
+    pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| {
             let count = i128::from(self.count);
             let whole = self.sum.div_euclid(count);
@@ -53,7 +53,7 @@ impl Moments {
 
     /// The standard deviation (divided by n, as HdrHistogram does it); absent without values.
     #[must_use]
-    pub(crate) fn stddev(&self) -> Option<f64> {
+    pub fn stddev(&self) -> Option<f64> {
         (self.count > 0).then(|| {
             let count = i128::from(self.count);
             let centre = self.sum.div_euclid(count);
@@ -99,7 +99,7 @@ pub struct Extremes {
 
 impl Extremes {
     /// Takes values whose first has the index `first`. Of equal values the earliest are kept.
-    pub(crate) fn extend(&mut self, first: u64, values: &[i64]) {
+    pub fn extend(&mut self, first: u64, values: &[i64]) {
         let (mut ceiling, mut floor) = self.gates();
         for (offset, &value_ns) in values.iter().enumerate() {
             if value_ns > ceiling || value_ns < floor {
@@ -114,13 +114,13 @@ impl Extremes {
 
     /// The ten highest, highest first.
     #[must_use]
-    pub(crate) fn highest(&self) -> &[Extreme] {
+    pub fn highest(&self) -> &[Extreme] {
         &self.highest
     }
 
     /// The ten lowest, lowest first.
     #[must_use]
-    pub(crate) fn lowest(&self) -> &[Extreme] {
+    pub fn lowest(&self) -> &[Extreme] {
         &self.lowest
     }
 

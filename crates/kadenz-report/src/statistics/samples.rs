@@ -76,7 +76,7 @@ impl SampleMeter {
     }
 
     /// Takes consecutive values without a gap. Lateness is assumed to be on a beat.
-    pub(crate) fn take_values(&mut self, values: &[i64]) {
+    pub fn take_values(&mut self, values: &[i64]) {
         let room = FIRST.saturating_sub(self.first.len());
         let first = (self.next_index..).zip(values.iter().take(room));
         self.first
@@ -136,7 +136,7 @@ impl SampleMeter {
 
     /// The distribution of the values.
     #[must_use]
-    pub(crate) fn histogram(&self) -> SignedHistogram {
+    pub fn histogram(&self) -> SignedHistogram {
         self.values.histogram()
     }
 
@@ -148,7 +148,7 @@ impl SampleMeter {
 
     /// How many values were above the deadline, and the most of them in a row.
     #[must_use]
-    pub(crate) fn misses(&self) -> (u64, u64) {
+    pub fn misses(&self) -> (u64, u64) {
         (self.misses, self.longest_miss_run)
     }
 

@@ -110,7 +110,7 @@ impl Summary {
 
     /// The user's name of the run: its folder, or the file that it was imported from.
     #[must_use]
-    pub(crate) fn shown(&self) -> &Path {
+    pub fn shown(&self) -> &Path {
         self.imported.as_ref().map_or(&self.folder, |it| &it.file)
     }
 

@@ -213,6 +213,16 @@ impl Summary {
         }
         Ok(summary)
     }
+
+    /// Several runs, in the order given.
+    ///
+    /// # Errors
+    /// As [`Summary::of_run`], for the first that fails.
+    pub fn of_runs<P: AsRef<Path>>(
+        folders: impl IntoIterator<Item = P>,
+    ) -> Result<Vec<Self>, SummariseError> {
+        folders.into_iter().map(Self::of_run).collect()
+    }
 }
 
 /// Reads the series of one run.
@@ -397,7 +407,7 @@ impl SeriesSummary {
     /// taken from the counts of `series`; `duration_ns` is the duration of the measurement, 0 if unknown. It matters
     /// only to a series without an expected interval.
     #[must_use]
-    pub(crate) fn new(
+    pub fn new(
         series: Series,
         histogram: &SignedHistogram,
         intervals: Vec<IntervalPoint>,

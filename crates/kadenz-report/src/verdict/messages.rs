@@ -9,7 +9,7 @@ use crate::numbers;
 /// One-sided 95 % upper bound of the share of messages that a subscriber loses; the longest row
 /// of losses counts as one event.
 #[must_use]
-pub(crate) fn loss_bound(messages: &Messages, subscriber: &Subscriber) -> f64 {
+pub fn loss_bound(messages: &Messages, subscriber: &Subscriber) -> f64 {
     of_rows(messages.published, subscriber.lost, subscriber.longest_loss).0
 }
 
@@ -40,7 +40,7 @@ pub fn lost(messages: &Messages) -> u64 {
 /// );
 /// ```
 #[must_use]
-pub(crate) fn answer(messages: &Messages) -> String {
+pub fn answer(messages: &Messages) -> String {
     if messages.published == 0 {
         return "No message was published.".to_owned();
     }

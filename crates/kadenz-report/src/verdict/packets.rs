@@ -31,7 +31,7 @@ pub fn total(network: &Network) -> Flow {
 /// One-sided 95 % upper bound of the share of packets that is lost; the longest row of losses counts as
 /// one event.
 #[must_use]
-pub(crate) fn loss_bound(flow: &Flow) -> f64 {
+pub fn loss_bound(flow: &Flow) -> f64 {
     of_rows(flow.sent, flow.lost, flow.longest_loss).0
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn loss_bound(flow: &Flow) -> f64 {
 /// );
 /// ```
 #[must_use]
-pub(crate) fn answer(network: &Network) -> String {
+pub fn answer(network: &Network) -> String {
     let total = total(network);
     if total.sent == 0 {
         return "No packet was sent.".to_owned();

@@ -109,7 +109,7 @@ impl<'a> PathOutput<'a> {
 /// assert_eq!(of(&[1_000_000_000, 100_000_000]), "1 Gbit/s + 100 Mbit/s");
 /// ```
 #[must_use]
-pub(crate) fn connection(path: &WirePath) -> String {
+pub fn connection(path: &WirePath) -> String {
     let links: Vec<String> = path
         .links_bit_s
         .chunk_by(|one, next| one == next)
@@ -127,7 +127,7 @@ pub(crate) fn connection(path: &WirePath) -> String {
 
 /// `100 Mbit/s`, `2.5 Gbit/s`.
 #[must_use]
-pub(crate) fn speed(bit_s: u64) -> String {
+pub fn speed(bit_s: u64) -> String {
     match bit_s {
         0..1_000_000 => format!("{bit_s} bit/s"),
         1_000_000..1_000_000_000 => format!("{} Mbit/s", numbers::three_digits(bit_s as f64 / 1e6)),
@@ -138,7 +138,7 @@ pub(crate) fn speed(bit_s: u64) -> String {
 /// The path in a sentence: the wire part of a packet and its answer, and the source of that. Absent over the loopback,
 /// which has none.
 #[must_use]
-pub(crate) fn sentence(path: &WirePath) -> Option<String> {
+pub fn sentence(path: &WirePath) -> Option<String> {
     let links = match path.told_by {
         ToldBy::Loopback => return None,
         ToldBy::Interface => {

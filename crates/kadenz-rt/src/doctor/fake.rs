@@ -24,7 +24,7 @@ pub type FakeFile = (&'static str, &'static [u8]);
 ///
 /// # Errors
 /// When the file system refuses.
-pub(crate) fn write(folder: &Path, files: &[FakeFile]) -> io::Result<Root> {
+pub fn write(folder: &Path, files: &[FakeFile]) -> io::Result<Root> {
     std::fs::create_dir_all(folder)?;
     for (path, bytes) in files {
         let file = folder.join(path.trim_start_matches('/'));

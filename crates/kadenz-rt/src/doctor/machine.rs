@@ -42,7 +42,7 @@ impl<'a> Machine<'a> {
 
     /// The processes that this user can see.
     #[must_use]
-    pub(crate) fn processes(&self) -> &[Process] {
+    pub fn processes(&self) -> &[Process] {
         self.processes.get_or_init(|| processes::read(self.root))
     }
 
@@ -55,7 +55,7 @@ impl<'a> Machine<'a> {
 
     /// A parameter of the kernel's command line.
     #[must_use]
-    pub(crate) fn parameter(&self, name: &str) -> Option<String> {
+    pub fn parameter(&self, name: &str) -> Option<String> {
         kernel::parameter(self.root, name)
     }
 
@@ -110,7 +110,7 @@ impl<'a> Machine<'a> {
 
     /// Whether a hypervisor lies beneath the kernel.
     #[must_use]
-    pub(crate) fn is_virtual(&self) -> bool {
+    pub fn is_virtual(&self) -> bool {
         host::virtualisation::read(self.root).hypervisor.is_some()
     }
 }

@@ -125,7 +125,7 @@ impl Check {
     /// Looks at the machine: at least one finding, several where there are several things of the
     /// kind (network interfaces, daemons).
     #[must_use]
-    pub(crate) fn examine(&self, machine: &Machine<'_>) -> Vec<Finding> {
+    pub fn examine(&self, machine: &Machine<'_>) -> Vec<Finding> {
         let findings = self.looks.iter().flat_map(|look| look.examine(machine));
         let id = self.id;
         findings.map(|finding| Finding { id, ..finding }).collect()

@@ -7,7 +7,7 @@ use super::{Root, kernel, online_cpus, virtualisation};
 
 /// While a program holds it open with a number of microseconds written to it, CPUs stay out of the idle states that
 /// take longer than that to leave.
-pub(crate) const LIMIT: &str = "/dev/cpu_dma_latency";
+pub const LIMIT: &str = "/dev/cpu_dma_latency";
 
 const CPUS: &str = "/sys/devices/system/cpu";
 /// More states than any driver has.
@@ -42,7 +42,7 @@ pub struct IdleStates {
 impl IdleStates {
     /// Reads the states of all CPUs that are online. Allocates and reads files.
     #[must_use]
-    pub(crate) fn read(root: &Root) -> Self {
+    pub fn read(root: &Root) -> Self {
         let word = |file: &str| {
             let read = root.read(&format!("{CPUS}/cpuidle/{file}"));
             read.ok().filter(|word| word != "none" && !word.is_empty())
@@ -73,13 +73,13 @@ impl IdleStates {
 
     /// The enabled state with the longest exit latency.
     #[must_use]
-    pub(crate) fn deepest(&self) -> Option<&IdleState> {
+    pub fn deepest(&self) -> Option<&IdleState> {
         self.states.iter().rfind(|state| state.enabled)
     }
 
     /// "POLL 0 us, C1E 10 us, C10 230 us (off); driver intel_idle, governor menu".
     #[must_use]
-    pub(crate) fn words(&self) -> String {
+    pub fn words(&self) -> String {
         let state = |it: &IdleState| {
             let off = if it.enabled { "" } else { " (off)" };
             format!("{} {} us{off}", it.name, it.latency_us)
@@ -111,7 +111,7 @@ fn state(root: &Root, cpu: u32, number: u32) -> Option<IdleState> {
 /// The limit in force, over all programs that hold one, in microseconds; absent where this user may not read it.
 /// Reading it requests no limit.
 #[must_use]
-pub(crate) fn limit_us(root: &Root) -> Option<i64> {
+pub fn limit_us(root: &Root) -> Option<i64> {
     let bytes = root.read_at::<4>(LIMIT, 0).ok()?;
     Some(i64::from(i32::from_ne_bytes(bytes)))
 }

@@ -110,7 +110,7 @@ impl Root {
 
     /// Whether this is the machine that the program runs on.
     #[must_use]
-    pub(crate) fn is_live(&self) -> bool {
+    pub fn is_live(&self) -> bool {
         self.live
     }
 
@@ -120,7 +120,7 @@ impl Root {
 
     /// Whether the path exists, as far as this user can see.
     #[must_use]
-    pub(crate) fn has(&self, path: &str) -> bool {
+    pub fn has(&self, path: &str) -> bool {
         self.path(path).exists()
     }
 
@@ -149,7 +149,7 @@ impl Root {
     ///
     /// # Errors
     /// As [`Root::read`], or there are fewer bytes at that offset.
-    pub(crate) fn read_at<const N: usize>(
+    pub fn read_at<const N: usize>(
         &self,
         path: &str,
         offset: u64,

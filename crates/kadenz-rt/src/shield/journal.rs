@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 use crate::own_file::{self, Locked, OwnFileError, refused};
 
 /// Where the journal of this machine lies.
-pub(crate) const FOLDER: &str = "/run/kadenz";
+pub const FOLDER: &str = "/run/kadenz";
 /// The name of the journal in that folder.
 pub const FILE_NAME: &str = "shield.journal";
 /// Names another folder, for tests and for machines without `/run`.
 pub(crate) const FOLDER_VARIABLE: &str = "KADENZ_JOURNAL_FOLDER";
 /// Version of the journal's format.
-pub(crate) const VERSION: u32 = 1;
+pub const VERSION: u32 = 1;
 
 /// The owner of a shield.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ pub enum Members {
 impl Members {
     /// The path of that file in a control group.
     #[must_use]
-    pub(crate) fn of(self, folder: &str) -> String {
+    pub fn of(self, folder: &str) -> String {
         match self {
             Self::Threads => format!("{folder}/tasks"),
             Self::Processes => format!("{folder}/cgroup.procs"),

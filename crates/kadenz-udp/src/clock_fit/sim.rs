@@ -80,7 +80,7 @@ impl Clock<'_> {
 
     /// The clock's reading: rounded down to its resolution, and not below 0.
     #[must_use]
-    pub(crate) fn reading_at(&self, at_ns: u64) -> u64 {
+    pub fn reading_at(&self, at_ns: u64) -> u64 {
         let fine = i128::from(at_ns) * FINE + self.offset_at(at_ns).0;
         let step = i128::from(self.resolution_ns.max(1));
         u64::try_from(fine.div_euclid(FINE * step) * step).unwrap_or(0)

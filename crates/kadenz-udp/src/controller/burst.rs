@@ -157,7 +157,7 @@ impl<M: Memory<BurstSlot>> Burst<M> {
 
     /// How many devices answered.
     #[must_use]
-    pub(crate) fn answers(&self) -> usize {
+    pub fn answers(&self) -> usize {
         self.answers
     }
 

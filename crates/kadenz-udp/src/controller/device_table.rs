@@ -152,7 +152,7 @@ impl<M: Memory<DeviceTableSlot>> DeviceTable<M> {
 
     /// How many devices the table has room for.
     #[must_use]
-    pub(crate) fn most(&self) -> usize {
+    pub fn most(&self) -> usize {
         (self.slots.as_ref().len() / 2).min(usize::from(u16::MAX / 2))
     }
 
@@ -222,19 +222,19 @@ impl DeviceKey {
 
     /// The interface through which the device is reached, 0 for any.
     #[must_use]
-    pub(crate) fn scope(&self) -> u32 {
+    pub fn scope(&self) -> u32 {
         self.scope
     }
 
     /// The IP address of the device.
     #[must_use]
-    pub(crate) fn address(&self) -> IpAddr {
+    pub fn address(&self) -> IpAddr {
         self.address
     }
 
     /// The UDP port of the device.
     #[must_use]
-    pub(crate) fn port(&self) -> u16 {
+    pub fn port(&self) -> u16 {
         self.port
     }
 

@@ -40,7 +40,7 @@ pub struct Measurement {
 
 impl Measurement {
     /// The most bytes of one measurement on the wire.
-    pub(crate) const MAX_BYTES: usize = 1 + 16 + 2 + 4 + 4 + 8 + 8 + 8 + 16;
+    pub const MAX_BYTES: usize = 1 + 16 + 2 + 4 + 4 + 8 + 8 + 8 + 16;
 
     /// Appends the measurement; if there is no room, returns `None` after it has appended an unknown part.
     pub(crate) fn write(&self, to: &mut ByteWriter<'_>) -> Option<()> {

@@ -45,7 +45,7 @@ pub const MAX_PAYLOAD_BYTES: usize = 65_507;
 /// assert_eq!([filler(18), filler(19), filler(274)], [0x48, 0x49, 0x49]);
 /// ```
 #[must_use]
-pub(crate) const fn filler(offset: usize) -> u8 {
+pub const fn filler(offset: usize) -> u8 {
     let [.., high, low] = offset.to_be_bytes();
     low ^ high ^ 0x5A
 }

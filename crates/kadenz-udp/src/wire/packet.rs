@@ -99,7 +99,7 @@ impl<'a> Packet<'a> {
 
     /// Whether it ends in a tag that was made with `token`.
     #[must_use]
-    pub(crate) fn is_made_with(&self, token: &Token) -> bool {
+    pub fn is_made_with(&self, token: &Token) -> bool {
         self.has_tag() && token.sealed(self.bytes)
     }
 

@@ -43,7 +43,7 @@ impl RealTime {
 
     /// A timekeeper with a sleeper of the caller's choice.
     #[must_use]
-    pub(crate) fn by(sleeper: Box<dyn Sleeper>) -> Self {
+    pub fn by(sleeper: Box<dyn Sleeper>) -> Self {
         Self { sleeper }
     }
 }

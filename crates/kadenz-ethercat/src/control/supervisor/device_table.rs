@@ -62,7 +62,7 @@ impl DeviceStatus {
 
     /// Whether it answers and is in OP, so that its outputs count.
     #[must_use]
-    pub(crate) fn operates(&self) -> bool {
+    pub fn operates(&self) -> bool {
         self.position.is_some() && AlStatus(self.status).state() == Some(State::Op)
     }
 }
@@ -117,7 +117,7 @@ pub enum ObjectError {
 impl DeviceTable {
     /// A table of devices that are to be in OP.
     #[must_use]
-    pub(crate) fn new(devices: Vec<SubDevice>) -> Self {
+    pub fn new(devices: Vec<SubDevice>) -> Self {
         let members = devices.into_iter().enumerate().map(|(number, device)| {
             let it = device.identity;
             let status = DeviceStatus {
@@ -215,7 +215,7 @@ impl DeviceTable {
     ///
     /// # Errors
     /// [`NoDevice`].
-    pub(crate) fn wanted(&self, device: usize) -> Result<State, NoDevice> {
+    pub fn wanted(&self, device: usize) -> Result<State, NoDevice> {
         let number = self.member(device)?.wanted.load(Ordering::Relaxed);
         Ok(State::from_number(number).unwrap_or(State::Init))
     }

@@ -86,6 +86,12 @@ impl Described {
         described
     }
 
+    /// Vendor, product and revision.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
     /// The device's name.
     #[must_use]
     pub fn name(&self) -> &str {

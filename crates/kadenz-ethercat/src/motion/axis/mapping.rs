@@ -36,7 +36,7 @@ impl Mapping {
     ///
     /// # Errors
     /// [`CommissionError`]: the device has no CoE, or its answer is an error.
-    pub(crate) fn learn(
+    pub fn learn(
         registers: &mut Registers<'_>,
         device: &mut SubDevice,
     ) -> Result<Self, CommissionError> {

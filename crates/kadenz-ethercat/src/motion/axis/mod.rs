@@ -32,7 +32,7 @@ pub enum Control {
 impl Control {
     /// Its mode of operation.
     #[must_use]
-    pub(crate) const fn mode(self) -> OperationMode {
+    pub const fn mode(self) -> OperationMode {
         match self {
             Self::Position => OperationMode::CyclicPosition,
             Self::Velocity => OperationMode::CyclicVelocity,
@@ -42,7 +42,7 @@ impl Control {
 
     /// Its name: position, velocity or torque.
     #[must_use]
-    pub(crate) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Position => "position",
             Self::Velocity => "velocity",
@@ -111,7 +111,7 @@ pub struct Scale {
 impl Scale {
     /// How far the drive can count, in rad: its positions have 32 bits.
     #[must_use]
-    pub(crate) fn farthest(&self) -> f64 {
+    pub fn farthest(&self) -> f64 {
         f64::from(i32::MAX) * TAU / self.increments.abs()
     }
 }
@@ -165,25 +165,25 @@ impl Axis {
 
     /// The kind of its set-point.
     #[must_use]
-    pub(crate) const fn control(&self) -> Control {
+    pub const fn control(&self) -> Control {
         self.control
     }
 
     /// The units of its values at the joint.
     #[must_use]
-    pub(crate) const fn scale(&self) -> Scale {
+    pub const fn scale(&self) -> Scale {
         self.scale
     }
 
     /// The units that the drive reports.
     #[must_use]
-    pub(crate) const fn units(&self) -> &Units {
+    pub const fn units(&self) -> &Units {
         &self.units
     }
 
     /// Reads the drive's values from its inputs.
     #[must_use]
-    pub(crate) fn read(&self, inputs: &[u8]) -> Reading {
+    pub fn read(&self, inputs: &[u8]) -> Reading {
         let get = |field: Field| f64::from(field.get(inputs));
         let both = |field: Option<Field>, scale: Option<f64>| field.zip(scale);
         let velocity = both(self.fields.velocity, self.scale.velocity);
@@ -199,7 +199,7 @@ impl Axis {
 
     /// Writes the controlword that brings the drive nearer to a goal, and a target in the unit of its control. Resets
     /// a fault where `reset` is set; the bit stays set as long, and counts as one reset.
-    pub(crate) fn write(
+    pub fn write(
         &self,
         outputs: &mut [u8],
         state: DriveState,

@@ -189,11 +189,7 @@ impl ControlClient {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub(crate) fn read_object(
-        &mut self,
-        device: usize,
-        address: Address,
-    ) -> Result<Vec<u8>, ClientError> {
+    pub fn read_object(&mut self, device: usize, address: Address) -> Result<Vec<u8>, ClientError> {
         request!(self, Question::SdoRead { device, index: address.index, sub: address.sub }, Answer::Bytes(it) => it)
     }
 
@@ -201,7 +197,7 @@ impl ControlClient {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub(crate) fn write_object(
+    pub fn write_object(
         &mut self,
         device: usize,
         address: Address,

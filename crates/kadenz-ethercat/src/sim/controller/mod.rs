@@ -249,7 +249,7 @@ impl SubDeviceController {
     }
 
     /// Sets the drift of its oscillator, in parts per million of the true speed.
-    pub(crate) fn set_drift(&mut self, ppm: f64) {
+    pub fn set_drift(&mut self, ppm: f64) {
         let chip = &mut self.chip;
         chip.settings.drift_ppm = ppm;
         chip.clock.set_drift((ppm * 1_000.0) as i64, chip.now);

@@ -10,7 +10,7 @@ use crate::wire::coe::{Address, DataType, Emergency};
 use crate::wire::sii::Direction;
 
 /// Product code of the inertial measurement unit.
-pub(crate) const IMU: u32 = 0x0501_0001;
+pub const IMU: u32 = 0x0501_0001;
 /// Product code of the force and torque sensor.
 pub(crate) const FORCE: u32 = 0x0502_0001;
 
@@ -101,7 +101,7 @@ fn describe(kind: (u32, &str), which: (&str, u32), channels: [&str; 6]) -> Descr
 /// An inertial measurement unit: acceleration in mm/s2, then angular velocity in mrad/s, each x, y, z.
 /// It stands upright and sways a little.
 #[must_use]
-pub(crate) fn imu(name: &str, serial: u32, seed: u64) -> Device<SixAxes> {
+pub fn imu(name: &str, serial: u32, seed: u64) -> Device<SixAxes> {
     let channels = [
         "Acceleration X",
         "Acceleration Y",
@@ -135,7 +135,7 @@ pub(crate) fn imu(name: &str, serial: u32, seed: u64) -> Device<SixAxes> {
 /// A force and torque sensor: forces in 0.1 N, then torques in 0.01 N m, each x, y, z. It carries half a robot, with
 /// a varying load.
 #[must_use]
-pub(crate) fn force(name: &str, serial: u32, seed: u64) -> Device<SixAxes> {
+pub fn force(name: &str, serial: u32, seed: u64) -> Device<SixAxes> {
     let channels = [
         "Force X", "Force Y", "Force Z", "Torque X", "Torque Y", "Torque Z",
     ];

@@ -191,7 +191,7 @@ impl Watch {
 
     /// Returns how often the wall clock was set back, and by how much.
     #[must_use]
-    pub(crate) fn set_back(&self) -> SetBack {
+    pub fn set_back(&self) -> SetBack {
         SetBack {
             times: self.0.set_back.load(Ordering::Relaxed),
             ns: self.0.set_back_ns.load(Ordering::Relaxed),
@@ -200,7 +200,7 @@ impl Watch {
 
     /// Returns whether there are more channels than are counted one by one.
     #[must_use]
-    pub(crate) fn has_further_channels(&self) -> bool {
+    pub fn has_further_channels(&self) -> bool {
         self.0.counts.further_counts().offered > 0
     }
 

@@ -116,7 +116,7 @@ impl Udpm {
 
     /// Returns the network settings of the URL.
     #[must_use]
-    pub(crate) fn asked(&self) -> NetworkSettings {
+    pub fn asked(&self) -> NetworkSettings {
         let options = &self.options;
         NetworkSettings {
             group: options.group,
@@ -309,7 +309,7 @@ impl Udpm {
     /// # Real-time safety
     /// Not real-time safe.
     #[must_use]
-    pub(crate) fn self_test(&self) -> SelfTest {
+    pub fn self_test(&self) -> SelfTest {
         self.try_self_test()
             .unwrap_or_else(|why| SelfTest::Refused { why })
     }

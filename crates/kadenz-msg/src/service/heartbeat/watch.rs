@@ -123,7 +123,7 @@ pub struct HeartbeatWatch {
 impl HeartbeatWatch {
     /// Returns a watch that knows no node yet.
     #[must_use]
-    pub(crate) fn new(options: HeartbeatOptions) -> Self {
+    pub fn new(options: HeartbeatOptions) -> Self {
         Self {
             options,
             nodes: BTreeMap::new(),
@@ -132,7 +132,7 @@ impl HeartbeatWatch {
     }
 
     /// Takes a beat, and returns the event that it causes.
-    pub(crate) fn add(&mut self, beat: &Heartbeat, at: MonotonicTime) -> Option<Event> {
+    pub fn add(&mut self, beat: &Heartbeat, at: MonotonicTime) -> Option<Event> {
         if let Some(node) = self.nodes.get_mut(cut(&beat.name, MAX_CHANNEL)) {
             return node.add(beat, at);
         }
@@ -146,7 +146,7 @@ impl HeartbeatWatch {
     }
 
     /// Looks for nodes that are late or dead by now, and reports each that was not before.
-    pub(crate) fn look(&mut self, now: MonotonicTime, mut report: impl FnMut(&Node, Event)) {
+    pub fn look(&mut self, now: MonotonicTime, mut report: impl FnMut(&Node, Event)) {
         for node in self.nodes.values_mut() {
             let life = node.life_at(now, &self.options);
             // A beat alone makes a node alive.
@@ -166,7 +166,7 @@ impl HeartbeatWatch {
 
     /// Returns the time at which the next node will be late or dead, without further beats.
     #[must_use]
-    pub(crate) fn next_look(&self) -> Option<MonotonicTime> {
+    pub fn next_look(&self) -> Option<MonotonicTime> {
         let nodes = self.nodes.values();
         nodes.filter_map(|it| it.next_look(&self.options)).min()
     }

@@ -49,13 +49,13 @@ const SERVICE: &str = "KADENZ/PARAMETERS/";
 pub const MAX_PARAMETERS: usize = 1000;
 
 /// The longest name, in bytes.
-pub(crate) const MAX_NAME: usize = 63;
+pub const MAX_NAME: usize = 63;
 
 /// The longest text, in bytes.
-pub(crate) const MAX_TEXT: usize = 1000;
+pub const MAX_TEXT: usize = 1000;
 
 /// The longest description, in bytes.
-pub(crate) const MAX_DESCRIPTION: usize = 300;
+pub const MAX_DESCRIPTION: usize = 300;
 
 /// The maximum number of parameters in one answer: some 100 KiB.
 const PAGE: usize = 64;

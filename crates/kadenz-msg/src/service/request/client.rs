@@ -312,7 +312,7 @@ impl<Req: Message, Rep: Message + Default> Client<Req, Rep> {
 
     /// Returns the service that it calls.
     #[must_use]
-    pub(crate) fn service(&self) -> &Channel {
+    pub fn service(&self) -> &Channel {
         self.publisher.channel()
     }
 }

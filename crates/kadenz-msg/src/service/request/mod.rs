@@ -34,7 +34,7 @@ pub use server::{RequestContext, ServeError, Server, ServiceCounters};
 use crate::channel::{Channel, ChannelError};
 
 /// The default maximum length of a request and of an answer: 1 MiB.
-pub(crate) const MAX_PAYLOAD: usize = 1 << 20;
+pub const MAX_PAYLOAD: usize = 1 << 20;
 
 /// The bounds of a service and its clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

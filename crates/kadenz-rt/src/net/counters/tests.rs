@@ -1,3 +1,5 @@
+use std::net::SocketAddr;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -15,6 +17,14 @@ const HOST: &[FakeFile] = &[
     (
         "/proc/net/softnet_stat",
         include_bytes!("../../../../../conformance/net/softnet_stat"),
+    ),
+    (
+        "/proc/net/udp",
+        include_bytes!("../../../../../conformance/net/udp"),
+    ),
+    (
+        "/proc/net/udp6",
+        include_bytes!("../../../../../conformance/net/udp6"),
     ),
     ("/sys/class/net/eth0/statistics/rx_packets", b"1000\n"),
     ("/sys/class/net/eth0/statistics/tx_packets", b"900\n"),
@@ -58,6 +68,32 @@ fn everything_is_read_from_its_place() {
 }
 
 #[test]
+#[cfg(target_endian = "little")]
+fn sockets_are_listed_with_their_drops() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = fake::write(folder.path(), HOST).unwrap();
+    let rows = sockets(&root).unwrap();
+    let local = |text: &str| text.parse::<SocketAddr>().unwrap();
+    assert_eq!(
+        rows,
+        [
+            SocketRow {
+                local: local("127.0.0.1:6176"),
+                receive_queue: 512,
+                inode: 4711,
+                dropped: 17,
+            },
+            SocketRow {
+                local: local("[::1]:53"),
+                receive_queue: 0,
+                inode: 42,
+                dropped: 0,
+            },
+        ]
+    );
+}
+
+#[test]
 fn a_difference_says_what_was_lost_meanwhile() {
     let folder = tempfile::tempdir().unwrap();
     let root = fake::write(folder.path(), HOST).unwrap();
@@ -84,9 +120,11 @@ fn a_difference_says_what_was_lost_meanwhile() {
 }
 
 #[test]
-fn what_is_not_there_is_absent() {
+fn what_is_not_there_is_absent_and_named() {
     let root = Root::at("/nowhere-at-all");
     assert_eq!(Snapshot::read(&root, Some("eth0")), Snapshot::default());
+    let error = sockets(&root).unwrap_err().to_string();
+    assert!(error.contains("/proc/net/udp"), "{error}");
 }
 
 #[test]
@@ -124,6 +162,10 @@ fn what_this_machine_counts_goes_up_with_what_is_sent() {
     assert!(udp.sent >= 200 && dropped > 0);
     assert!(udp.receive_buffer_errors >= dropped, "{udp:?}");
     assert!(meanwhile.interface.unwrap().received >= 200);
+    let rows = sockets(&root).unwrap();
+    let row = rows.iter().find(|row| row.local == to).unwrap();
+    assert_eq!(row.dropped, dropped);
+    assert!(row.receive_queue > 0);
     port.receive_batch(&mut Inbox::new(1, 1), Wait::Poll)
         .unwrap();
 }
@@ -134,6 +176,9 @@ proptest! {
         let _ = UdpCounters::parse(&text);
         let _ = UdpCounters::parse_v6(&text);
         let _ = SoftnetCounters::parse(&text);
+        for line in text.lines() {
+            let _ = SocketRow::parse(line);
+        }
     }
 
     #[test]

@@ -254,7 +254,7 @@ pub enum InterfaceKind {
 impl InterfaceKind {
     /// The word that a report says.
     #[must_use]
-    pub(crate) const fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Loopback => "loopback",
             Self::Wired => "wired",

@@ -30,7 +30,7 @@ use axis::AxisModel;
 use objects::DriveSlots;
 
 /// Vendor of Kadenz's own virtual devices: the letters KADZ. The ETG has not assigned this number.
-pub(crate) const VENDOR: u32 = 0x4B41_445A;
+pub const VENDOR: u32 = 0x4B41_445A;
 
 /// A drive's settings.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -84,7 +84,7 @@ pub struct Drive {
 impl Drive {
     /// Creates a drive at standstill.
     #[must_use]
-    pub(crate) fn new(parameters: Parameters) -> Self {
+    pub fn new(parameters: Parameters) -> Self {
         Self {
             parameters,
             machine: Machine::default(),
@@ -97,7 +97,7 @@ impl Drive {
 
     /// The whole device, by name and serial number.
     #[must_use]
-    pub(crate) fn device(name: &str, serial: u32, parameters: Parameters) -> Device<Self> {
+    pub fn device(name: &str, serial: u32, parameters: Parameters) -> Device<Self> {
         Device::new(
             description(name, serial, &parameters),
             Self::new(parameters),

@@ -31,7 +31,7 @@ pub struct Motor {
 impl Motor {
     /// A knee of a humanoid of human size: 60 N m rated, 180 N m peak.
     #[must_use]
-    pub(crate) const fn knee() -> Self {
+    pub const fn knee() -> Self {
         Self {
             inertia: 0.35,
             viscous: 0.8,
@@ -48,7 +48,7 @@ impl Motor {
 
     /// A joint of an arm: 12 N m rated, 36 N m peak.
     #[must_use]
-    pub(crate) const fn elbow() -> Self {
+    pub const fn elbow() -> Self {
         Self {
             inertia: 0.05,
             viscous: 0.2,
@@ -62,7 +62,7 @@ impl Motor {
 
     /// A joint of a hand or head: 1.5 N m rated, 4.5 N m peak.
     #[must_use]
-    pub(crate) const fn finger() -> Self {
+    pub const fn finger() -> Self {
         Self {
             inertia: 0.002,
             viscous: 0.02,
@@ -95,7 +95,7 @@ impl Motor {
 
     /// Converts radians to increments, not rounded.
     #[must_use]
-    pub(crate) fn counts(&self, radians: f64) -> f64 {
+    pub fn counts(&self, radians: f64) -> f64 {
         radians * f64::from(self.increments) / TAU
     }
 }
@@ -116,7 +116,7 @@ impl Motion {
     ///
     /// Semi-implicit Euler: the step takes viscous friction at its end, so that no friction makes it unstable;
     /// Coulomb friction stops a joint, and never reverses it.
-    pub(crate) fn step(&mut self, motor: &Motor, wanted: f64, dt: f64) {
+    pub fn step(&mut self, motor: &Motor, wanted: f64, dt: f64) {
         let wanted = wanted.clamp(-motor.peak, motor.peak);
         self.torque += (wanted - self.torque) * dt / (motor.current_lag + dt);
         let gravity = motor.gravity * self.position.sin();
