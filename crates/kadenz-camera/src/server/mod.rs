@@ -166,8 +166,8 @@ impl Drop for CameraServer {
 /// What the threads share.
 struct Common {
     stop: AtomicBool,
-    /// Whether an opened source sends: a picture that is decoded later does not make the camera run again. Changed and
-    /// read with the status.
+    /// Whether an opened source sends: a picture that is decoded after its end does not make the camera run again. It
+    /// becomes false with the status that says so.
     receives: AtomicBool,
     queue: Mutex<UnitQueue>,
     ready: Condvar,

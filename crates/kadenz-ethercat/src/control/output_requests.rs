@@ -128,7 +128,7 @@ impl OutputRequests {
     ///
     /// # Real-time safety
     /// Real-time safe: neither allocates, locks nor waits.
-    pub(crate) fn obey(&self, outputs: &mut [u8], cycle: u64) -> bool {
+    pub fn obey(&self, outputs: &mut [u8], cycle: u64) -> bool {
         if self.state.load(Ordering::Relaxed) != ASKED || !self.change(ASKED, TAKEN) {
             return false;
         }

@@ -376,7 +376,7 @@ pub fn hex(bytes: &[u8]) -> String {
 
 /// Returns the bits of an entry within process data, shifted to begin at a byte. Bits beyond the image are 0.
 #[must_use]
-pub(crate) fn bits_at(image: &[u8], start: usize, bits: usize) -> Vec<u8> {
+pub fn bits_at(image: &[u8], start: usize, bits: usize) -> Vec<u8> {
     let mut value = vec![0; bits.div_ceil(8)];
     let there = (image.len() * 8).saturating_sub(start).min(bits);
     copy_bits(image, start, &mut value, 0, there);
