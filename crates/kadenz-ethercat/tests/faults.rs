@@ -27,7 +27,7 @@ use kadenz_ethercat::sim::WirePort;
 use kadenz_ethercat::sim::fault::{Fault, FrameFault, When, WireFault};
 use kadenz_ethercat::sim::humanoid::humanoid;
 use kadenz_ethercat::sim::{CableId, DeviceId, End, Segment};
-use kadenz_ethercat::wire::register::STATION_ADDRESS;
+use kadenz_ethercat::wire::register::{FMMU, STATION_ADDRESS};
 use kadenz_ethercat::wire::sii::Image;
 use kadenz_ethercat::wire::{AlStatusCode, Position, State};
 use kadenz_rt::clock::MonotonicTime;
@@ -650,6 +650,23 @@ fn an_address_that_is_twice_on_the_wire_is_sorted_out() {
     rig.run(MS * 200);
     rig.until_well("sorted out", SECOND);
     assert_eq!(rig.stations(), stations);
+}
+
+#[test]
+fn a_device_that_another_main_device_had_is_set_up_anew() {
+    let mut rig = Rig::in_op(6);
+    let device = Target::At(Position(5));
+    let mut registers = Registers::by(&mut rig.inline_loop);
+    let ours: [u8; 16] = registers.get(device, FMMU).unwrap();
+    let mut theirs = ours;
+    // Another logical address, in its second byte.
+    theirs[1] ^= 0x10;
+    registers.write(device, FMMU, &theirs).unwrap();
+    registers.put_u16(device, STATION_ADDRESS, 0x7000).unwrap();
+    rig.run(MS * 200);
+    rig.until_well("set up", SECOND * 5);
+    let mut registers = Registers::by(&mut rig.inline_loop);
+    assert_eq!(registers.get::<16>(device, FMMU).unwrap(), ours);
 }
 
 #[test]

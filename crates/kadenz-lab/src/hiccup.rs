@@ -407,6 +407,18 @@ mod tests {
 
     use super::*;
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_program_that_is_not_waited_for_is_ended() {
+        let mut command = Command::new("sleep");
+        command.arg("1000");
+        let program = MeasuredProgram::start(command).unwrap();
+        let process = std::path::PathBuf::from(format!("/proc/{}", program.child.id()));
+        assert!(process.exists());
+        drop(program);
+        assert!(!process.exists());
+    }
+
     #[test]
     fn a_stall_of_three_seconds_is_felt_three_thousand_times() {
         let meter = HiccupMeter::new(1_000_000);

@@ -83,6 +83,21 @@ fn luma(picture: &Picture<'_>) -> Vec<u8> {
 }
 
 #[test]
+fn a_jpeg_of_which_a_part_is_missing_is_refused() {
+    let pattern = Pattern::new(size(320, 240)).unwrap();
+    let jpeg = jpeg(&pattern, 85);
+    for open in OPENERS {
+        let mut decoder = open(Coding::Jpeg).unwrap();
+        let damaged = Unit {
+            is_damaged: true,
+            ..unit(Content::Encoded(Coding::Jpeg, &jpeg), true)
+        };
+        let refused = decode(decoder.as_mut(), &damaged);
+        assert!(refused.is_err(), "{}", decoder.name());
+    }
+}
+
+#[test]
 fn a_jpeg_of_any_quality_and_size_shows_its_code() {
     let mut decoders = OPENERS.map(|open| open(Coding::Jpeg).unwrap());
     for (width, height) in [(320, 240), (642, 482), (64, 132), (1280, 720)] {

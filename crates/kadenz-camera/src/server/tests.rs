@@ -97,6 +97,24 @@ fn quick(name: &str) -> ServerOptions {
 }
 
 #[test]
+fn a_picture_that_is_decoded_after_the_loss_does_not_make_the_camera_run_again() {
+    let options = ServerOptions {
+        retry_first: TIMEOUT,
+        ..quick(&name("late"))
+    };
+    let mut source = Some(Gray::boxed((8, 8), 2));
+    let open = move || source.take().ok_or_else(|| lost(true));
+    let server = CameraServer::start(Box::new(open), &options).unwrap();
+    while server.status().counts.reconnects == 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    server
+        .common
+        .update_status_from(&mut lock(&server.common.pipeline));
+    assert_eq!(server.status().state, State::Connecting);
+}
+
+#[test]
 fn a_camera_in_this_process_gives_its_newest_frame() {
     let mut camera = Camera::open("test://320x240@100").unwrap();
     let frame = camera.next(TIMEOUT).unwrap();

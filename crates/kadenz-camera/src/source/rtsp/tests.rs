@@ -196,6 +196,35 @@ fn datagrams_are_put_in_order() {
 }
 
 #[test]
+fn a_lost_datagram_is_given_up_after_its_time() {
+    let (url, camera) = Camera::start(|accept| {
+        let mut camera = accept();
+        let rtp = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let port = rtp.local_addr().unwrap().port();
+        let request = camera.set_up(&format!("RTP/AVP;unicast;server_port={port}-{port}"));
+        let ports = request.split("client_port=").nth(1).unwrap();
+        let to: u16 = ports.split('-').next().unwrap().parse().unwrap();
+        camera.play();
+        // Too few wait behind the lost one to give it up by their number.
+        for (sequence, payload) in [(1, IDR), (3, P)] {
+            let bytes = packet(sequence, payload);
+            rtp.send_to(&bytes, ("127.0.0.1", to)).unwrap();
+        }
+        assert!(camera.request().starts_with("TEARDOWN"));
+    });
+    let options = NetworkOptions {
+        reordering: Duration::from_millis(50),
+        ..options()
+    };
+    let mut source = RtspSource::open(&(url + "?kadenz-transport=udp"), &options).unwrap();
+    assert_eq!(unit(&mut source).2, 0);
+    assert!(!unit(&mut source).1);
+    assert_eq!(source.packets().received, 2);
+    drop(source);
+    camera.join().unwrap();
+}
+
+#[test]
 fn a_camera_that_falls_silent_is_distinguished_from_one_that_only_waits() {
     let (url, camera) = Camera::start(|accept| {
         let mut camera = accept();

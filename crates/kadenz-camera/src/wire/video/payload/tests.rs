@@ -161,6 +161,22 @@ fn packets_in_another_order_leave_no_picture_that_was_whole_before_it_began() {
 }
 
 #[test]
+fn after_a_loss_too_long_to_count_a_picture_was_missed() {
+    let mut stream = Stream::h264(&[SPS, PPS]);
+    stream.packet(0, true, IDR);
+    stream.packet(1, true, P);
+    assert_eq!(stream.take().len(), 2);
+    stream.lose(10_000);
+    // The first packet afterwards may be a stray one; the next confirms it.
+    for at in 300..303 {
+        stream.packet(at, true, P);
+    }
+    let missed: Vec<u64> = stream.take().iter().map(|it| it.missed).collect();
+    assert!(missed.first() > Some(&0), "{missed:?}");
+    assert!(missed[1..].iter().all(|it| *it == 0), "{missed:?}");
+}
+
+#[test]
 fn parameter_sets_of_the_description_or_of_before_come_before_each_idr() {
     let mut stream = Stream::h264(&[SPS, PPS]);
     stream.packet(0, true, IDR);
