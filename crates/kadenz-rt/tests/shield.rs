@@ -417,18 +417,6 @@ fn what_stays_changed_stays_in_the_journal() {
     assert_eq!(kernel.snapshot(), before);
 }
 
-#[test]
-fn a_program_that_ends_at_once_can_put_back_before() {
-    let (kernel, folder) = (Arc::new(SimKernel::first()), folder());
-    let before = kernel.snapshot();
-    let shield = raise(&kernel, "3", folder.path()).unwrap();
-    // Other tests of this process have shields too; theirs are undone with it, without harm.
-    let _ = shield::lower_all();
-    assert_eq!(kernel.snapshot(), before);
-    drop(shield);
-    assert_eq!(kernel.snapshot(), before);
-}
-
 fn paths() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         Just("..".to_owned()),

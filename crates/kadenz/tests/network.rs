@@ -279,8 +279,9 @@ fn a_law_that_stops_ends_the_loop_once_its_axes_rest() {
     });
     let ended = report.unwrap().ended;
     let (number, moving) = asked.unwrap();
-    assert!(moving.abs() > 100, "it moved: {moving}");
-    assert!(last.abs() < 100, "it came to rest: {last}");
+    assert!(moving.abs() > 1_000, "it moved: {moving}");
+    // An axis at rest stays within a small range; it need not have no velocity at all.
+    assert!(last.abs() * 10 < moving.abs(), "it came to rest: {last}");
     assert!(ended.cycles > number + 2, "{ended:?}");
     assert_eq!(ended.by, EndedBy::Controller);
 }
