@@ -273,7 +273,7 @@ int32_t kadenz_network_start(kadenz_network *network,
                              const kadenz_recording *recording);
 
 // Gets the last value that a device sent, zero before it sent one; of an output the last value that was set. Real-time
-// safe where it succeeds. Returns 0, or -1 where that fails.
+// safe after the start where it succeeds. Returns 0, or -1 where that fails.
 int32_t kadenz_network_get(const kadenz_network *network,
                            int32_t value,
                            double *into);
@@ -283,8 +283,8 @@ int32_t kadenz_network_get_integer(const kadenz_network *network,
                                    int32_t value,
                                    int64_t *into);
 
-// Sets the value that the loop sends to a device from the next cycle on. Real-time safe where it succeeds. Returns 0,
-// or -1 where the object's type cannot hold the value, as 300 or 1.5 in an unsigned byte, or the object is an input.
+// Sets the value that the loop sends to a device from the next cycle on. Real-time safe after the start where it
+// succeeds. Returns 0, or -1 where the object's type cannot hold the value, as 300 or 1.5 in an unsigned byte, or the object is an input.
 int32_t kadenz_network_set(const kadenz_network *network,
                            int32_t value,
                            double to);

@@ -1,7 +1,7 @@
 //! EtherCAT: a loop in the background, and cached inputs and outputs.
 
 use std::ffi::c_char;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use kadenz_library::Tuning;
 use kadenz_library::ethercat::{
@@ -10,15 +10,19 @@ use kadenz_library::ethercat::{
 };
 
 use crate::periodic::{kadenz_recording, put_text};
-use crate::{answer, behind, error_text, free, handle, room, text, text_or_none, timeout};
+use crate::{answer, error_text, free, handle, room, text, text_or_none, timeout};
 
 /// A segment with its devices. Any number of threads may read and set its values.
 #[allow(non_camel_case_types, reason = "its name in C")]
 pub struct kadenz_network {
     network: SharedNetwork,
-    entries: Vec<Entry>,
+    /// Before the start any thread may add some.
+    entries: Mutex<Vec<Entry>>,
+    /// From the start on there are these, without a lock.
+    started: OnceLock<Box<[Entry]>>,
 }
 
+#[derive(Clone)]
 enum Entry {
     Input(SharedInput),
     Output(SharedOutput),
@@ -44,13 +48,28 @@ pub struct kadenz_network_state {
 const NO_NETWORK: &str = "the network is NULL; the call that opens it failed";
 
 impl kadenz_network {
-    fn entry(&self, value: i32) -> Result<&Entry, String> {
-        let entry = usize::try_from(value)
-            .ok()
-            .and_then(|it| self.entries.get(it));
-        entry.ok_or_else(|| {
-            format!("{value} is not a value of this network; ask for one by kadenz_network_input")
-        })
+    /// Uses a value. From the start on this takes no lock.
+    fn with<T>(
+        &self,
+        value: i32,
+        work: impl FnOnce(&Entry) -> Result<T, String>,
+    ) -> Result<T, String> {
+        let find = |entries: &[Entry]| {
+            let entry = usize::try_from(value).ok().and_then(|it| entries.get(it));
+            work(entry.ok_or_else(|| {
+                format!(
+                    "{value} is not a value of this network; ask for one by kadenz_network_input"
+                )
+            })?)
+        };
+        match self.started.get() {
+            Some(entries) => find(entries),
+            None => find(&self.entries()),
+        }
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -90,7 +109,8 @@ pub unsafe extern "C" fn kadenz_network_open(
         };
         handle(Ok(kadenz_network {
             network: SharedNetwork::open(segment, &options).map_err(error_text)?,
-            entries: Vec::new(),
+            entries: Mutex::default(),
+            started: OnceLock::new(),
         }))
     })
 }
@@ -146,15 +166,16 @@ unsafe fn value(
         // SAFETY: the caller's promise.
         let (network, device, type_name) = unsafe {
             (
-                behind(network)?,
+                network.as_ref().ok_or(NO_NETWORK)?,
                 text(device, "device")?,
                 text_or_none(type_name, "type")?,
             )
         };
         let value_type = type_name.map(str::parse).transpose().map_err(error_text)?;
         let entry = ask(&network.network, device, value_type).map_err(error_text)?;
-        network.entries.push(entry);
-        i32::try_from(network.entries.len() - 1).map_err(error_text)
+        let mut entries = network.entries();
+        entries.push(entry);
+        i32::try_from(entries.len() - 1).map_err(error_text)
     })
 }
 
@@ -167,18 +188,21 @@ pub unsafe extern "C" fn kadenz_network_start(
 ) -> i32 {
     answer(-1, || {
         // SAFETY: the caller passes a handle, and one or NULL.
-        let (network, recording) = unsafe { (behind(network)?, recording.as_ref()) };
+        let (network, recording) =
+            unsafe { (network.as_ref().ok_or(NO_NETWORK)?, recording.as_ref()) };
         let run = recording
             .map(kadenz_recording::running)
             .transpose()?
             .map(Arc::clone);
         network.network.start(run).map_err(error_text)?;
+        let entries = network.entries().clone().into_boxed_slice();
+        let _ = network.started.set(entries);
         Ok(0)
     })
 }
 
 /// Gets the last value that a device sent, zero before it sent one; of an output the last value that was set. Real-time
-/// safe where it succeeds. Returns 0, or -1 where that fails.
+/// safe after the start where it succeeds. Returns 0, or -1 where that fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_network_get(
     network: *const kadenz_network,
@@ -223,16 +247,17 @@ unsafe fn get<T>(
     answer(-1, || {
         // SAFETY: the caller's promise.
         let (network, into) = unsafe { (network.as_ref(), room(into)?) };
-        into.write(of(match network.ok_or(NO_NETWORK)?.entry(value)? {
-            Entry::Input(input) => input.get(),
-            Entry::Output(output) => output.get(),
-        }));
+        let got = network.ok_or(NO_NETWORK)?.with(value, |it| match it {
+            Entry::Input(input) => Ok(input.get()),
+            Entry::Output(output) => Ok(output.get()),
+        })?;
+        into.write(of(got));
         Ok(0)
     })
 }
 
-/// Sets the value that the loop sends to a device from the next cycle on. Real-time safe where it succeeds. Returns 0,
-/// or -1 where the object's type cannot hold the value, as 300 or 1.5 in an unsigned byte, or the object is an input.
+/// Sets the value that the loop sends to a device from the next cycle on. Real-time safe after the start where it
+/// succeeds. Returns 0, or -1 where the object's type cannot hold the value, as 300 or 1.5 in an unsigned byte, or the object is an input.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_network_set(
     network: *const kadenz_network,
@@ -260,12 +285,10 @@ unsafe fn set(network: *const kadenz_network, value: i32, to: Value) -> i32 {
     answer(-1, || {
         // SAFETY: the caller's promise.
         let network = unsafe { network.as_ref() }.ok_or(NO_NETWORK)?;
-        match network.entry(value)? {
-            Entry::Output(output) => output.set(to).map_err(error_text)?,
-            Entry::Input(_) => {
-                return Err(format!("value {value} is an input; outputs can be set"));
-            }
-        }
+        network.with(value, |it| match it {
+            Entry::Output(output) => output.set(to).map_err(error_text),
+            Entry::Input(_) => Err(format!("value {value} is an input; outputs can be set")),
+        })?;
         Ok(0)
     })
 }
@@ -322,7 +345,7 @@ pub unsafe extern "C" fn kadenz_network_stop(
 ) -> i32 {
     answer(-1, || {
         // SAFETY: the caller passes a handle.
-        let network = unsafe { behind(network) }?;
+        let network = unsafe { network.as_ref() }.ok_or(NO_NETWORK)?;
         let report = network.network.stop();
         // SAFETY: the caller promises so much room.
         unsafe { put_text(&report.map_err(error_text)?.to_string(), summary, room) };

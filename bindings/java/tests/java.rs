@@ -83,8 +83,8 @@ fn compile(class_path_of: &[&Path], sources: &[PathBuf], into: &Path) {
     jar::run(&mut javac).unwrap_or_else(|it| panic!("{it}"));
 }
 
-/// Runs a program; its output is part of a failure's text.
-fn run(class_path_of: &[&Path], folder: &Path, words: &[&str]) {
+/// Runs a program and returns its output, which is also part of a failure's text.
+fn run(class_path_of: &[&Path], folder: &Path, words: &[&str]) -> String {
     let mut java = Command::new("java");
     let unpacked = tempfile::tempdir().unwrap();
     let mut place = std::ffi::OsString::from("-Djava.io.tmpdir=");
@@ -108,39 +108,47 @@ fn run(class_path_of: &[&Path], folder: &Path, words: &[&str]) {
     );
     assert!(!said.contains("in native method"), "{said}");
     eprintln!("{words:?}: {said}");
+    said
 }
 
-fn program(name: &str) {
-    let Some(kit) = kit(name) else {
-        return;
-    };
+/// Runs a program of the tests and returns its output; `None` where Java is not installed.
+fn program(name: &str) -> Option<String> {
+    let kit = kit(name)?;
     let folder = tempfile::tempdir().unwrap();
     let argument = folder.path().to_string_lossy().into_owned();
     run(
         &[&kit.jar, &kit.programs],
         folder.path(),
         &[name, &argument],
-    );
+    )
+    .into()
 }
 
 #[test]
 fn messages_come_as_bytes_and_as_types() {
-    program("Messages");
+    let _ = program("Messages");
 }
 
 #[test]
 fn whatever_waits_can_be_interrupted_and_closed() {
-    program("Waiting");
+    let _ = program("Waiting");
 }
 
 #[test]
 fn loops_record_runs_that_are_read() {
-    program("Loops");
+    let _ = program("Loops");
 }
 
 #[test]
 fn a_network_shares_values_and_logs_are_read_as_written() {
-    program("Networks");
+    let _ = program("Networks");
+}
+
+#[test]
+fn a_loop_ends_with_its_shutdown_cycles_where_the_virtual_machine_ends() {
+    if let Some(said) = program("Ends") {
+        assert!(said.contains("told: "), "{said}");
+    }
 }
 
 #[test]
@@ -167,13 +175,13 @@ fn a_controller_in_java_holds_the_arm() {
 #[test]
 #[cfg(target_os = "linux")]
 fn frames_lie_in_shared_memory() {
-    program("Cameras");
+    let _ = program("Cameras");
 }
 
 #[test]
 #[cfg(target_os = "linux")]
 fn nothing_is_left_of_what_was_closed() {
-    program("Leaks");
+    let _ = program("Leaks");
 }
 
 /// The blocks of a language on the package's page.

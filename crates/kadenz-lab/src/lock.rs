@@ -5,16 +5,20 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use kadenz_rt::host::Root;
-use kadenz_rt::own_file::{self, Access, Trusted};
+use kadenz_rt::own_file::{self, Locked, OwnFileError};
 
 pub(crate) const NAME: &str = "measuring.lock";
-/// Maximum length of the two numbers in the file, in bytes.
+/// Maximum length of the number in the file, in bytes.
 const MAX: u64 = 64;
 
-/// Held while a process measures into the folder; the drop removes its file.
+/// Held while a process measures into the folder. The kernel releases the lock of a process that dies; the drop removes
+/// the file.
 #[derive(Debug)]
-pub(crate) struct FolderLock(PathBuf);
+pub(crate) struct FolderLock {
+    path: PathBuf,
+    /// Its lock is held until it is closed.
+    _file: File,
+}
 
 /// Why a process could not get the folder for itself.
 #[derive(Debug, thiserror::Error)]
@@ -30,62 +34,50 @@ pub enum LockError {
         /// The number of the process that measures there.
         pid: u32,
     },
-    /// Nothing can be written there.
-    #[error("cannot write {}: {source}; check its permissions and the room on its disk", path.display())]
-    Write {
-        /// The file that could not be written.
+    /// Another process, which has not written its number, measures into it.
+    #[error("another process is measuring into {} now; wait for it", path.display())]
+    HeldByUnknown {
+        /// The folder that the other process measures into.
         path: PathBuf,
-        /// What the system said.
-        source: io::Error,
     },
+    /// The lock's file cannot be made or is not trusted.
+    #[error(transparent)]
+    File(#[from] OwnFileError),
 }
 
 impl FolderLock {
     /// Takes the folder, also from a process that is dead.
     pub(crate) fn take(folder: &Path) -> Result<Self, LockError> {
         let path = folder.join(NAME);
-        if let Some(pid) = live_holder(&path) {
-            return Err(LockError::Held {
-                path: folder.to_owned(),
-                pid,
-            });
-        }
-        // The remaining lock belongs to no living process; if it cannot be removed, the next line says why.
-        let _ = fs::remove_file(&path);
-        let written = File::create_new(&path).and_then(|mut file| {
-            let own = std::process::id();
-            write!(file, "{own} {}", start_time(own).unwrap_or_default())
-        });
-        match written {
-            Ok(()) => Ok(Self(path)),
-            Err(source) => Err(LockError::Write { path, source }),
-        }
+        let mut file = match own_file::lock(&path)? {
+            Locked::Ours(file) => file,
+            Locked::Held(file) => {
+                let path = folder.to_owned();
+                return Err(match holder(file) {
+                    Some(pid) => LockError::Held { path, pid },
+                    None => LockError::HeldByUnknown { path },
+                });
+            }
+        };
+        file.set_len(0)
+            .and_then(|()| write!(file, "{}", std::process::id()))
+            .map_err(own_file::refused("write", &path))?;
+        Ok(Self { path, _file: file })
     }
 }
 
 impl Drop for FolderLock {
     fn drop(&mut self) {
-        // A lock that stays behind names a process that is dead by then.
-        let _ = fs::remove_file(&self.0);
+        // Before the lock ends, so that the file is still this process's. A file that stays behind is locked by nothing.
+        let _ = fs::remove_file(&self.path);
     }
 }
 
-/// The process that a lock names, if it lives still.
-fn live_holder(path: &Path) -> Option<u32> {
+/// The process that a lock names.
+fn holder(file: File) -> Option<u32> {
     let mut text = String::new();
-    let file = own_file::open(path, Access::Read, Trusted::User).ok()??;
     file.take(MAX).read_to_string(&mut text).ok()?;
-    let (pid, then) = text.split_once(' ')?;
-    let pid = pid.parse().ok()?;
-    // A later process may have been given the same number.
-    (start_time(pid)? == then).then_some(pid)
-}
-
-/// When a process was started, in clock ticks since boot (`proc_pid_stat(5)`, field 22).
-fn start_time(pid: u32) -> Option<String> {
-    let stat = Root::system().read(&format!("/proc/{pid}/stat")).ok()?;
-    let after_name = stat.rsplit_once(')')?.1;
-    after_name.split_whitespace().nth(19).map(str::to_owned)
+    text.trim().parse().ok()
 }
 
 /// How often the removal of an earlier attempt's folder is tried, while a process still writes there.
@@ -117,6 +109,8 @@ pub(crate) fn clear(folder: &Path) -> io::Result<()> {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
+    use std::sync::{Arc, Barrier};
+
     use super::*;
 
     #[test]
@@ -130,8 +124,33 @@ mod tests {
         assert!(!folder.path().join(NAME).exists());
         for dead in [format!("{own} 1"), "4194304999 1".to_owned(), String::new()] {
             fs::write(folder.path().join(NAME), dead).unwrap();
-            drop(FolderLock::take(folder.path()).unwrap());
+            let lock = FolderLock::take(folder.path()).unwrap();
+            let refused = FolderLock::take(folder.path()).unwrap_err();
+            assert!(matches!(refused, LockError::Held { pid, .. } if pid == own));
+            drop(lock);
         }
         assert!(FolderLock::take(Path::new("/nowhere/at/all")).is_err());
+    }
+
+    #[test]
+    fn of_those_that_come_at_once_one_takes_a_dead_one_s_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        for _ in 0..200 {
+            fs::write(folder.path().join(NAME), "4194304999").unwrap();
+            let together = Arc::new(Barrier::new(4));
+            let takers: Vec<_> = (0..4)
+                .map(|_| {
+                    let (together, folder) = (Arc::clone(&together), folder.path().to_owned());
+                    std::thread::spawn(move || {
+                        together.wait();
+                        let taken = FolderLock::take(&folder);
+                        together.wait();
+                        taken.is_ok()
+                    })
+                })
+                .collect();
+            let taken = takers.into_iter().map(|it| it.join().unwrap());
+            assert_eq!(taken.filter(|it| *it).count(), 1);
+        }
     }
 }

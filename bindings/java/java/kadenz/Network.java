@@ -1,10 +1,27 @@
 package kadenz;
 
+import java.util.Collections;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
 /**
  * EtherCAT: a segment whose loop runs in a thread of the library, and cached inputs and outputs. Open it, get its
- * values, start it; any thread may read and set them.
+ * values, start it; any thread may read and set them. Where the virtual machine ends, also by Ctrl-C, a loop that still
+ * runs ends after its shutdown cycles.
  */
 public final class Network extends Handle {
+    /** The numbers of networks that were started and not stopped. */
+    private static final Set<Long> RUNNING = Collections.newSetFromMap(new ConcurrentHashMap<Long, Boolean>());
+
+    static {
+        Runtime.getRuntime().addShutdownHook(new Thread("kadenz-shutdown") {
+            @Override
+            public void run() {
+                stopAll();
+            }
+        });
+    }
+
     /** A segment at 1 kHz: {@code eth1} is an interface, {@code sim:59} virtual, {@code sim:robot.toml} a file's. */
     public Network(String segment) {
         this(segment, "1kHz", null, 0, false, null);
@@ -44,12 +61,27 @@ public final class Network extends Handle {
 
     /** Starts the loop; devices go to OP. */
     public void start() {
-        Native.startNetwork(number(), 0);
+        start(0);
     }
 
     /** Starts the loop and records its series: stop the network before the recording is finished. */
     public void start(Recording recording) {
-        Native.startNetwork(number(), recording.number());
+        start(recording.number());
+    }
+
+    private void start(long recording) {
+        Native.startNetwork(number(), recording);
+        RUNNING.add(number());
+    }
+
+    private static void stopAll() {
+        for (long number : RUNNING) {
+            try {
+                Native.stopNetwork(number);
+            } catch (KadenzException ended) {
+                // It was closed, or its loop had ended: there is nothing to stop.
+            }
+        }
     }
 
     /**
@@ -77,7 +109,9 @@ public final class Network extends Handle {
 
     /** Ends the loop after its shutdown cycles. Returns its report, a line. */
     public String stop() {
-        return Native.stopNetwork(number());
+        long number = number();
+        RUNNING.remove(number);
+        return Native.stopNetwork(number);
     }
 
     /** An object of the process data, for any thread. */

@@ -347,6 +347,15 @@ fn warnings(receiver: &Receiver) -> Vec<Warning> {
             Some("look for a device that writes into its answers"),
         ));
     }
+    if receiver.overslept > 0 {
+        let text = format!(
+            "{} answers came while the sending thread awaited the next beat, which is when they were timed: their \
+             times are too long",
+            receiver.overslept
+        );
+        let remedy = "receive on another thread: `--receive block`";
+        warnings.push(Warning::new("overslept", text, Some(remedy)));
+    }
     warnings.extend(receiver.sent_measurements().and_then(not_sent_warning));
     if let Some(stack) = receiver.stack.as_ref().filter(|stack| stack.unsplit > 0) {
         let text = format!(

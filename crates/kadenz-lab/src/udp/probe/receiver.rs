@@ -53,7 +53,12 @@ pub(super) struct Receiver {
     pub(super) spins_for: Duration,
     timeout: Duration,
     last_departure: MonotonicTime,
+    last_sequence: u32,
     over: bool,
+    /// Answers that came while the thread awaited its beat: their recorded times are too long.
+    pub(super) overslept: u64,
+    /// Whether the datagrams that were taken last may have waited for the beat.
+    waited_for_the_beat: bool,
     /// The last error of the network, and how many there were.
     pub(super) trouble: Option<(ReceiveError, u64)>,
 }
@@ -91,7 +96,10 @@ impl Receiver {
             spins_for: plan.spins_for(),
             timeout: plan.timeout,
             last_departure: origin,
+            last_sequence: 0,
             over: false,
+            overslept: 0,
+            waited_for_the_beat: false,
             trouble: None,
         }
     }
@@ -125,12 +133,14 @@ impl Receiver {
         until: MonotonicTime,
         clock: &dyn Clock,
     ) -> MonotonicTime {
+        self.waited_for_the_beat = true;
         loop {
             self.take(self.wait(until));
             let now = clock.now();
             if !self.inbox.is_empty() || now >= until {
                 return now;
             }
+            self.waited_for_the_beat = false;
             self.yield_cpu();
         }
     }
@@ -230,6 +240,7 @@ impl Receiver {
     }
 
     fn record(&mut self, received_ns: i64) {
+        let waited = std::mem::take(&mut self.waited_for_the_beat);
         for datagram in self.inbox.datagrams() {
             let answered = self
                 .counts
@@ -238,6 +249,7 @@ impl Receiver {
                 continue;
             };
             self.at_once += 1;
+            self.overslept += u64::from(waited && reply.sequence != self.last_sequence);
             self.recorders.record(&reply);
             let stack = self.stack.as_mut();
             let bridged = stack.and_then(|stack| stack.came(reply, datagram.stamps));
@@ -270,6 +282,8 @@ impl Receiver {
     /// Takes the sender's departures. The sender announces a packet before it sends it, so that every answer belongs to
     /// a known packet.
     fn take_departures(&mut self) {
+        // Before the ring is emptied: of what comes later it does not know.
+        self.over = self.announced.is_over();
         while let Some(departure) = self.announced.next() {
             match departure {
                 Departure::Leaving {
@@ -279,6 +293,7 @@ impl Receiver {
                 } => {
                     self.counts.leaving(sequence, intended_ns, sent_ns);
                     self.last_departure = self.origin.offset_by_ns(sent_ns);
+                    self.last_sequence = sequence;
                 }
                 Departure::Left {
                     sequence,
@@ -291,7 +306,6 @@ impl Receiver {
                         stack.keyed(sequence, first_key, accepted, refused);
                     }
                 }
-                Departure::Over => self.over = true,
             }
         }
     }

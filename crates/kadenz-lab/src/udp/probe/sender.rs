@@ -1,5 +1,8 @@
 //! Sends on the beat.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use kadenz_record::run::folder::SeriesRecorder;
 use kadenz_record::samples::{self, Sample, SampleConsumer, SampleProducer};
 use kadenz_rt::beat::Beat;
@@ -225,8 +228,7 @@ impl Sender {
 
     /// Reports the end to the receiver; returns how many departures found no room in the ring.
     pub(super) fn over(&mut self) -> u64 {
-        // The receiver empties the ring all the time; if it does not, it has ended already.
-        self.announce(Departure::Over);
+        self.announcer.over();
         self.unannounced
     }
 
@@ -278,38 +280,58 @@ pub(super) enum Departure {
         accepted: u32,
         refused: u32,
     },
-    /// Nothing more will be sent.
-    Over,
 }
 
 /// The sender's end.
-pub(super) struct Announcer(SampleProducer);
+pub(super) struct Announcer {
+    ring: SampleProducer,
+    /// Not in the ring, which may be full.
+    is_over: Arc<AtomicBool>,
+}
 
 /// The receiver's end.
-pub(super) struct Announced(SampleConsumer);
+pub(super) struct Announced {
+    ring: SampleConsumer,
+    is_over: Arc<AtomicBool>,
+}
 
 /// Both ends of a ring.
 pub(super) fn departures() -> (Announcer, Announced) {
     let (producer, consumer) = samples::ring(CAPACITY);
-    (Announcer(producer), Announced(consumer))
+    let is_over = Arc::new(AtomicBool::new(false));
+    let announcer = Announcer {
+        ring: producer,
+        is_over: Arc::clone(&is_over),
+    };
+    let ring = consumer;
+    (announcer, Announced { ring, is_over })
 }
 
 /// The upper half of a sequence gives the kind of the event.
 const LEFT: u64 = 1 << 32;
-const OVER: u64 = 2 << 32;
 
 impl Announcer {
     /// Reports an event, before the packet can be answered. False if there is no room: the receiver has not run for a
     /// minute, and cannot match the answers to packets that are sent now.
     pub(super) fn announce(&mut self, departure: Departure) -> bool {
-        self.0.push(departure.into())
+        self.ring.push(departure.into())
+    }
+
+    /// Reports that nothing more will be sent.
+    fn over(&self) {
+        self.is_over.store(true, Ordering::Release);
     }
 }
 
 impl Announced {
     /// Takes the oldest event.
     pub(super) fn next(&mut self) -> Option<Departure> {
-        self.0.pop().map(Departure::from)
+        self.ring.pop().map(Departure::from)
+    }
+
+    /// Whether nothing more will be sent: all events are in the ring by now.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Acquire)
     }
 }
 
@@ -337,10 +359,6 @@ impl From<Departure> for Sample {
                 actual_ns: accepted.into(),
                 value_ns: refused.into(),
             },
-            Departure::Over => Self {
-                sequence: OVER,
-                ..Self::default()
-            },
         }
     }
 }
@@ -348,19 +366,18 @@ impl From<Departure> for Sample {
 impl From<Sample> for Departure {
     fn from(sample: Sample) -> Self {
         let sequence = (sample.sequence & u64::from(u32::MAX)) as u32;
-        match sample.sequence & !u64::from(u32::MAX) {
-            0 => Self::Leaving {
+        if sample.sequence & LEFT == 0 {
+            return Self::Leaving {
                 sequence,
                 intended_ns: sample.intended_ns,
                 sent_ns: sample.actual_ns,
-            },
-            LEFT => Self::Left {
-                sequence,
-                first_key: sample.intended_ns.cast_unsigned(),
-                accepted: u32::try_from(sample.actual_ns).unwrap_or(u32::MAX),
-                refused: u32::try_from(sample.value_ns).unwrap_or(u32::MAX),
-            },
-            _ => Self::Over,
+            };
+        }
+        Self::Left {
+            sequence,
+            first_key: sample.intended_ns.cast_unsigned(),
+            accepted: u32::try_from(sample.actual_ns).unwrap_or(u32::MAX),
+            refused: u32::try_from(sample.value_ns).unwrap_or(u32::MAX),
         }
     }
 }
@@ -384,7 +401,6 @@ mod tests {
                 accepted: 40,
                 refused: 1,
             },
-            Departure::Over,
         ];
         for departure in all {
             assert!(announcer.announce(departure));
@@ -393,5 +409,20 @@ mod tests {
             assert_eq!(announced.next(), Some(departure));
         }
         assert_eq!(announced.next(), None);
+    }
+
+    #[test]
+    fn a_full_ring_has_an_end_too() {
+        let (mut announcer, announced) = departures();
+        let left = Departure::Left {
+            sequence: 1,
+            first_key: 2,
+            accepted: 1,
+            refused: 0,
+        };
+        while announcer.announce(left) {}
+        assert!(!announced.is_over());
+        announcer.over();
+        assert!(announced.is_over());
     }
 }

@@ -1,14 +1,16 @@
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
+use std::net::UdpSocket;
 use std::path::Path;
 use std::time::Duration;
 
 use kadenz_record::run::folder::RunWriter;
 use kadenz_record::run::model::{EndedBy, Run};
 use kadenz_rt::beat::Interval;
-use kadenz_rt::clock::{self, ClockKind};
+use kadenz_rt::clock::{self, ClockKind, MonotonicTime};
 use kadenz_rt::net::port::UdpPort;
-use kadenz_rt::sleep::{self, SleeperKind, SleeperOptions};
+use kadenz_rt::sleep::{self, Sleeper, SleeperKind, SleeperOptions};
+use kadenz_udp::device::{Answer, Echo, Policy};
 use kadenz_udp::wire::RunId;
 
 use super::experiment::{listens_until, one_after_the_other};
@@ -59,8 +61,15 @@ fn plan(device: &EchoDevice, looping: Loop, receiving: SocketReceiving) -> Probe
     }
 }
 
-/// Allocations of a loop of 52 beats on one thread, which must have measured something.
-fn allocations(plan: &ProbePlan, out: &Path) -> u64 {
+/// The outcome of a loop on one thread.
+struct OneThread {
+    allocations: u64,
+    settled: u64,
+    overslept: u64,
+}
+
+/// Runs a loop of 52 beats on one thread, which must have measured something.
+fn on_one_thread(plan: &ProbePlan, out: &Path, sleeper: &mut dyn Sleeper) -> OneThread {
     let measuring = measuring(out);
     let port = UdpPort::open(&plan.port).unwrap();
     let mut run = RunWriter::create(out, Run::default()).unwrap();
@@ -76,25 +85,32 @@ fn allocations(plan: &ProbePlan, out: &Path) -> u64 {
     receiver.set_exchanges(exchanges);
     let estimator = std::thread::spawn(|| estimator.run());
     let clock = clock::open(ClockKind::Monotonic).unwrap();
-    let mut sleeper = sleep::open(SleeperKind::recommended(), SleeperOptions::default()).unwrap();
     let mut context = LoopContext {
         start: clock::now() + Duration::from_millis(5),
         origin,
         clock: clock.as_ref(),
-        sleeper: sleeper.as_mut(),
+        sleeper,
         stop: &Stop::default(),
         owed: 0,
     };
     let counted = allocation_counter::measure(|| {
         one_after_the_other(plan, &mut sender, &mut receiver, &mut context);
     });
-    assert_eq!(estimator.join().unwrap().settled, 50);
+    let settled = estimator.join().unwrap().settled;
     let run = running.finish(EndedBy::Finished).unwrap();
     assert!(
         run.series.iter().all(|it| it.counts.recorded > 0),
         "{run:#?}"
     );
-    counted.count_total
+    OneThread {
+        allocations: counted.count_total,
+        settled,
+        overslept: receiver.overslept,
+    }
+}
+
+fn recommended_sleeper() -> Box<dyn Sleeper> {
+    sleep::open(SleeperKind::recommended(), SleeperOptions::default()).unwrap()
 }
 
 #[test]
@@ -106,9 +122,9 @@ fn sending_receiving_and_echoing_allocate_nothing() {
         (Loop::Closed, SocketReceiving::BusyPoll),
     ] {
         let folder = tempfile::tempdir().unwrap();
-        let policy = kadenz_udp::device::Policy {
+        let policy = Policy {
             token: Some(kadenz_udp::wire::Token::new(b"arm of robot 3").unwrap()),
-            ..kadenz_udp::device::Policy::default()
+            ..Policy::default()
         };
         let mut device = EchoDevice::open(&EchoPlan {
             policy,
@@ -122,15 +138,75 @@ fn sending_receiving_and_echoing_allocate_nothing() {
             let counted = allocation_counter::measure(|| device.run(&until));
             (counted.count_total, device.echoed().counts.answered)
         });
-        assert_eq!(
-            allocations(&plan, &folder.path().join("run")),
-            0,
-            "{receiving:?}"
-        );
+        let out = folder.path().join("run");
+        let ran = on_one_thread(&plan, &out, recommended_sleeper().as_mut());
+        assert_eq!((ran.allocations, ran.settled), (0, 50), "{receiving:?}");
         stop.request();
         let (allocated, answered) = echoing.join().unwrap();
         assert_eq!((allocated, answered > 0), (0, true), "{receiving:?}");
     }
+}
+
+/// A sleeper in whose sleep a device answers.
+struct AnsweringSleeper {
+    sleeper: Box<dyn Sleeper>,
+    device: UdpSocket,
+    echo: Echo,
+}
+
+impl Sleeper for AnsweringSleeper {
+    fn sleep_until(&mut self, deadline: MonotonicTime) {
+        let mut datagram = [0; 256];
+        while let Ok((bytes, from)) = self.device.recv_from(&mut datagram) {
+            let now = clock::now().as_ns();
+            let Answer::Reply(bytes) = self.echo.on_datagram(now, &mut datagram[..bytes]) else {
+                panic!("every packet is a question");
+            };
+            self.echo.stamp_departure(now, &mut datagram[..bytes]);
+            self.device.send_to(&datagram[..bytes], from).unwrap();
+        }
+        self.sleeper.sleep_until(deadline);
+    }
+
+    fn name(&self) -> &'static str {
+        self.sleeper.name()
+    }
+
+    fn early_returns(&self) -> u64 {
+        self.sleeper.early_returns()
+    }
+}
+
+#[test]
+fn answers_that_come_while_a_thread_awaits_its_beat_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let device = UdpSocket::bind("127.0.0.1:0").unwrap();
+    device.set_nonblocking(true).unwrap();
+    let address = device.local_addr().unwrap();
+    let plan = ProbePlan {
+        count: Some(50),
+        warm_up: 2,
+        timeout: Duration::from_millis(500),
+        looping: Loop::Open,
+        receiving: SocketReceiving::Spinning,
+        device_stamps: true,
+        device_resolution: Duration::from_nanos(1),
+        ..ProbePlan::new(
+            vec![Device {
+                name: "device".to_owned(),
+                address,
+            }],
+            interval(),
+        )
+    };
+    let mut sleeper = AnsweringSleeper {
+        sleeper: recommended_sleeper(),
+        device,
+        echo: Echo::new(Policy::default()),
+    };
+    let ran = on_one_thread(&plan, &folder.path().join("run"), &mut sleeper);
+    // No sleep follows the last packet, so that its answer never comes.
+    assert_eq!((ran.settled, ran.overslept), (49, 49));
 }
 
 #[test]
