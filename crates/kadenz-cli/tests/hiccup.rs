@@ -111,14 +111,19 @@ fn the_control_process_leaves_a_run_of_its_own() {
     let folder = folder();
     let out = folder.path().join("run");
     let said = run_line(&format!(
-        "hiccup --control --duration 500ms --out {}",
+        "hiccup --control --sleeper timerfd --no-lock --duration 500ms --out {}",
         text(&out)
     ));
     assert_eq!(said.code, 0, "{}", said.err);
-    assert_eq!(
-        run_json(&folder.path().join("run-control"))["complete"],
-        true
-    );
+    let (run, control) = (run_json(&out), run_json(&folder.path().join("run-control")));
+    assert_eq!(control["complete"], true);
+    for name in ["sleeper", "policy"] {
+        assert!(run["parameters"][name].is_string(), "{run}");
+        assert_eq!(
+            run["parameters"][name], control["parameters"][name],
+            "{name}"
+        );
+    }
     assert!(said.out.contains("control"), "{}", said.out);
     assert_on_one_screen(&said);
 }

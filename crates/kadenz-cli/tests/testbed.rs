@@ -306,6 +306,52 @@ fn a_second_testbed_is_refused_with_the_remedy_and_down_ends_it() {
     );
 }
 
+#[test]
+fn down_ends_the_program_of_a_testbed_and_its_run_is_complete() {
+    let Some(bench) = bench("down_ends_the_program_of_a_testbed_and_its_run_is_complete") else {
+        return;
+    };
+    let topology = bench.topology(PAIR);
+    let words = [
+        "testbed",
+        "run",
+        text(&topology),
+        "--out",
+        "run",
+        "--",
+        "sleep",
+        "1000",
+    ];
+    let running = bench.kadenz(&words).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until(|| bench.run(&["testbed", "status"]).code == 0);
+    let down = bench.run(&["testbed", "down"]);
+    assert_eq!(down.code, 0, "{}", down.err);
+    let said = Said::of(running.wait_with_output().unwrap());
+    assert_eq!(said.code, 128 + 15, "{}", said.err);
+    assert_eq!(run_json(&bench.folder.path().join("run"))["complete"], true);
+}
+
+#[test]
+fn a_program_of_a_detached_testbed_may_write_to_its_standard_error() {
+    let Some(bench) = bench("a_program_of_a_detached_testbed_may_write_to_its_standard_error")
+    else {
+        return;
+    };
+    let script = "while :; do sleep 0.1; echo x >&2; touch said; done";
+    let program = format!("program = ['sh', '-c', '{script}']\n");
+    let described = PAIR.replace("role = 'device'\n", &format!("role = 'device'\n{program}"));
+    let topology = bench.topology(&described);
+    let up = bench.run(&["testbed", "up", text(&topology), "--detach"]);
+    assert_eq!(up.code, 0, "{}", up.err);
+    let said = bench.folder.path().join("said");
+    // More than once after the command that detached it has ended.
+    for _ in 0..3 {
+        wait_until(|| said.exists());
+        std::fs::remove_file(&said).unwrap();
+    }
+    assert_eq!(bench.run(&["testbed", "down"]).code, 0);
+}
+
 /// Whether some process is in this network namespace.
 fn is_inhabited(network: &str) -> bool {
     let mut processes = std::fs::read_dir("/proc").unwrap().flatten();

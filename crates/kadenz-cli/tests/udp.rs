@@ -112,6 +112,46 @@ fn the_closed_loop_and_the_busy_one_answer_as_well() {
     }
 }
 
+/// The receiver of a busy poll never sleeps, and the sender has the same priority.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_real_time_busy_poll_on_one_cpu_leaves_the_sender_its_turn() {
+    let test = "a_real_time_busy_poll_on_one_cpu_leaves_the_sender_its_turn";
+    if !common::is_root() || std::thread::available_parallelism().unwrap().get() < 2 {
+        return common::skip(test, "it needs root and two CPUs: run the tests with sudo");
+    }
+    let (folder, echo) = (folder(), Listener::echo(&[]));
+    let out = folder.path().join("run");
+    let arguments = [
+        "udp",
+        "send",
+        "--to",
+        &echo.address,
+        "--busy-poll",
+        "--count",
+        "20",
+    ];
+    let plain = kadenz(&arguments);
+    let mut bounded = std::process::Command::new("timeout");
+    bounded
+        .args(["--kill-after=5", "60"])
+        .arg(plain.get_program())
+        .args(plain.get_args());
+    bounded.args([
+        "--policy",
+        "fifo:10",
+        "--cpus",
+        "0",
+        "--timeout",
+        "10s",
+        "--out",
+        text(&out),
+    ]);
+    let said = Said::of(bounded.output().unwrap());
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert_eq!(run_json(&out)["network"]["flows"][0]["answered"], 20);
+}
+
 #[test]
 fn a_packet_to_each_of_several_devices() {
     let folder = folder();

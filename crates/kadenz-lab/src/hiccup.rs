@@ -253,25 +253,10 @@ impl MeasuredProgram {
         self.ended.is_some()
     }
 
-    /// Waits until it has ended. If it still runs after a second, it gets the signal that a process sent to this one:
-    /// `timeout` and systemd signal the whole group, and a program may take a second signal as a request to abort.
-    fn end(&mut self) -> Option<ExitStatus> {
-        const STEP: Duration = Duration::from_millis(20);
-        const GRACE: Duration = Duration::from_secs(1);
-        let begun = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().ok()? {
-                return Some(status);
-            }
-            if begun.elapsed() > GRACE {
-                self.relay.pass_on(self.child.id());
-            }
-            std::thread::sleep(STEP);
-        }
-    }
-
+    /// Waits until it has ended; a signal that a process sent to this one alone is passed on.
     fn wait(&mut self, running: &RunningRun) -> Option<ExitStatus> {
-        let status = self.ended.or_else(|| self.end())?;
+        let status = self.ended;
+        let status = status.or_else(|| self.relay.wait(&mut self.child).ok())?;
         if !status.success() {
             running.add_warning(Warning::new(
                 "program_failed",

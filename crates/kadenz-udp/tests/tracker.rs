@@ -13,6 +13,7 @@ struct Oracle {
     window: u64,
     sent: Vec<u64>,
     answered: Vec<u64>,
+    in_time: Vec<u64>,
     counts: Counts,
 }
 
@@ -22,6 +23,9 @@ impl Oracle {
         match arrival {
             Arrival::First { order, timing } => {
                 self.answered.push(number);
+                if timing == Timing::InTime {
+                    self.in_time.push(number);
+                }
                 self.counts.reordered += u64::from(order == Order::Reordered);
                 self.counts.late += u64::from(timing == Timing::Late);
                 self.counts.in_time += u64::from(timing == Timing::InTime);
@@ -70,12 +74,12 @@ impl Oracle {
         let over = |number: u64| number <= through || number + self.window <= last;
         let (mut lost, mut longest, mut run) = (0, 0, 0);
         for number in self.sent.iter().filter(|it| over(**it)) {
-            run = if self.answered.contains(number) {
+            run = if self.in_time.contains(number) {
                 0
             } else {
                 run + 1
             };
-            lost += u64::from(run > 0);
+            lost += u64::from(!self.answered.contains(number));
             longest = longest.max(run);
         }
         Counts {
@@ -123,6 +127,7 @@ proptest! {
             window: tracker.window(),
             sent: Vec::new(),
             answered: Vec::new(),
+            in_time: Vec::new(),
             counts: Counts::default(),
         };
         // Far enough from 0 that going back stays above it.

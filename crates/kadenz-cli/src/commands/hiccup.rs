@@ -81,7 +81,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         program: program(options),
         control: control_folder
             .as_deref()
-            .map(|folder| control(folder, options)),
+            .map(|folder| control(folder, options, &measuring)),
         measuring,
     };
     let result = {
@@ -134,14 +134,23 @@ fn program(options: &Options) -> Option<Command> {
     Some(command)
 }
 
-/// The control process: the same measurement, idle, in a process of its own.
-fn control(folder: &Path, options: &Options) -> Command {
+/// The control process: the same measurement with the same tuning, idle, in a process of its own.
+fn control(folder: &Path, options: &Options, measuring: &Measuring) -> Command {
     let program = std::env::current_exe().unwrap_or_else(|_| "kadenz".into());
     let mut command = Command::new(program);
     command
         .args(["hiccup", "--until-stdin-closes", "--json"])
         .args(["--resolution", &options.resolution.to_string()])
         .args(["--start-delay", &options.start_delay.to_string()])
+        .args(
+            MeasureOptions::tuning_words(measuring)
+                .into_iter()
+                .filter(|it| {
+                    // Only the members of a shield can run on its CPUs.
+                    !(options.measure.has_shield() && it.starts_with("--cpus"))
+                }),
+        )
+        .arg(format!("--clock={}", measuring.clock))
         .arg("--out")
         .arg(folder)
         .stdout(Stdio::null())

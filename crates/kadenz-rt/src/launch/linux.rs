@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{Launch, LaunchError, lock, measures};
 use crate::os::linux::die_with_thread;
@@ -102,6 +102,11 @@ impl Program {
 #[derive(Debug)]
 pub struct SignalRelay(());
 
+/// Time for a program to end by a signal that it got itself.
+const GRACE: Duration = Duration::from_secs(1);
+/// How often a relay looks whether the program has ended.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
 impl SignalRelay {
     /// Notes from now on each SIGHUP, SIGINT and SIGTERM that a process sends to this one, before the handler that
     /// this process has for it. A signal without a handler keeps its effect and is not noted.
@@ -111,11 +116,28 @@ impl SignalRelay {
         Self(())
     }
 
-    /// Sends the last noted signal, if there is one since the last call, to a process that is not yet waited for.
-    pub fn pass_on(&self, pid: u32) {
-        if let Some(signal) = signals::take_noted() {
-            // Refused only when the program has ended meanwhile.
-            let _ = signals::send(pid, signal);
+    /// Waits until a program ends. If it still runs a second after a signal was noted, it gets the signal: `timeout` and
+    /// systemd signal the whole group, and a program may take a second signal as a request to abort.
+    ///
+    /// # Errors
+    /// When the system cannot report how the program ended.
+    ///
+    /// # Real-time safety
+    /// Blocks; not real-time safe.
+    pub fn wait(&self, child: &mut Child) -> io::Result<ExitStatus> {
+        let mut noted: Option<(i32, Instant)> = None;
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return Ok(status);
+            }
+            if let Some(signal) = signals::take_noted() {
+                noted = Some((signal, Instant::now()));
+            }
+            if let Some((signal, _)) = noted.take_if(|(_, since)| since.elapsed() > GRACE) {
+                // Refused only when the program has ended meanwhile.
+                let _ = signals::send(child.id(), signal);
+            }
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::path::Path;
-use std::process::{Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
 
 use super::{Launch, LaunchError};
 use crate::tuning::{CpuSet, Measure, Note};
@@ -47,7 +47,7 @@ impl Program {
     }
 }
 
-/// Passes termination signals on; does nothing on this system.
+/// Passes termination signals on; on this system it only waits.
 #[derive(Debug)]
 pub struct SignalRelay(());
 
@@ -58,8 +58,13 @@ impl SignalRelay {
         Self(())
     }
 
-    /// Sends nothing.
-    pub fn pass_on(&self, _pid: u32) {}
+    /// Waits until a program ends.
+    ///
+    /// # Errors
+    /// When the system cannot report how the program ended.
+    pub fn wait(&self, child: &mut Child) -> io::Result<ExitStatus> {
+        child.wait()
+    }
 }
 
 /// Keeps CPUs awake; unavailable on this system.

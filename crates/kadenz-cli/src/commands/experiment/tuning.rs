@@ -40,18 +40,21 @@ pub(crate) struct Options {
 }
 
 pub(super) fn plan(options: &Options) -> ExperimentPlan {
-    let bus = options.bus.as_ref();
-    let bus = bus.map(|it| format!(" --bus {it}")).unwrap_or_default();
     // Yoon has no combination with I.
     let cells = Combination::YOON2009.map(|it| it.to_string()).join(",");
     let command = format!(
-        "tune --rate 1kHz --cells {cells} --load both --pace relative --spin-margin 50us --duration {} --round {}{bus}",
+        "tune --rate 1kHz --cells {cells} --load both --pace relative --spin-margin 50us --duration {} --round {}",
         options.duration, options.round
     );
+    let step = Step::new("matrix", &command).accepts_no_answer();
+    let step = match &options.bus {
+        Some(bus) => step.and_word(format!("--bus={bus}")),
+        None => step,
+    };
     ExperimentPlan {
         name: "tuning",
         // No combination may keep the deadline, or too few samples may be left to say so: the tables hold either way.
-        groups: vec![vec![Step::new("matrix", &command).accepts_no_answer()]],
+        groups: vec![vec![step]],
         tables: Box::new(|runs| tables(runs).into()),
     }
 }

@@ -1,7 +1,5 @@
 //! `kadenz udp echo`: the device's side.
 
-use std::num::NonZeroU32;
-
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use kadenz::lab::stop::Stop;
@@ -11,13 +9,13 @@ use kadenz::report::document::{Answer, Document, Version};
 use kadenz::report::numbers;
 use kadenz::rt::beat::Rate;
 use kadenz::rt::tuning::{self, AppliedTuning, Policy, Tuning};
-use kadenz::udp::device::{PerSecond, Policy as EchoPolicy};
+use kadenz::udp::device::Policy as EchoPolicy;
 use kadenz::udp::wire::Name;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::address;
-use super::socket::{SocketOptions, TokenOption, wall_clock};
+use super::socket::{SocketOptions, TokenOption, per_second, wall_clock};
 use crate::commands::interrupt;
 use crate::options::{CpuList, POLICIES, Span, StdinOption, complete};
 use crate::output::{self, Outcome};
@@ -102,7 +100,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         port: options.socket.port(local),
         policy: EchoPolicy {
             token: options.token.token()?,
-            rate: limit(options.limit),
+            rate: Some(per_second(options.limit)),
             name: name(options)?,
         },
         listening: match options.socket.busy_poll {
@@ -162,15 +160,13 @@ fn stop(options: &Options) -> anyhow::Result<Stop> {
     Ok(stop)
 }
 
-fn limit(rate: Rate) -> Option<PerSecond> {
-    let per_second = 1e9 / rate.interval().as_duration().as_nanos().max(1) as f64;
-    NonZeroU32::new(per_second.round() as u32).map(PerSecond::new)
-}
-
 fn name(options: &Options) -> anyhow::Result<Name> {
     match &options.name {
         Some(name) => Name::new(name).with_context(|| {
-            format!("`{name}` cannot be a device's name: up to 49 printable ASCII characters can")
+            format!(
+                "`{name}` cannot be a device's name: up to {} printable ASCII characters can",
+                Name::MAX_BYTES
+            )
         }),
         None => {
             let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();

@@ -1,15 +1,14 @@
 //! `kadenz udp log`: the logging server.
 
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::NonZeroUsize;
 
 use clap::Args;
 use kadenz::lab::udp::LOG_PORT;
 use kadenz::lab::udp::log::{LogPlan, log};
 use kadenz::rt::beat::Rate;
-use kadenz::udp::device::PerSecond;
 
 use super::address;
-use super::socket::{SocketOptions, TokenOption};
+use super::socket::{SocketOptions, TokenOption, per_second};
 use crate::commands::interrupt;
 use crate::commands::outcome::{self, OutcomeOptions};
 use crate::options::{Defaults, MeasureOptions, Progress, Span};
@@ -78,11 +77,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut measuring = options.measure.measuring(&Defaults::of("udp-log"))?;
     let session = &mut measuring.session;
     session.set("bind", local.to_string());
-    let per_second = 1e9 / options.limit.interval().as_duration().as_nanos().max(1) as f64;
     let plan = LogPlan {
         port: options.socket.port(local),
         token: options.token.token()?,
-        limit: NonZeroU32::new(per_second.round() as u32).map(PerSecond::new),
+        limit: Some(per_second(options.limit)),
         most_streams: options.max_controllers.into(),
         most_devices: options.max_devices.into(),
         until_ended: options.controllers.map(NonZeroUsize::get),

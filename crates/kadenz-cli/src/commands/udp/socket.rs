@@ -3,14 +3,17 @@
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use kadenz::report::numbers;
+use kadenz::rt::beat::Rate;
 use kadenz::rt::clock::{self, Synchronisation};
 use kadenz::rt::net::port::{PortOptions, Stamping};
+use kadenz::udp::device::PerSecond;
 use kadenz::udp::wire::Token;
 
 use crate::options::{Size, Span};
@@ -127,6 +130,13 @@ impl TokenOption {
     }
 }
 
+/// A rate as a limit: at least one a second, because 0 would be no limit.
+pub(super) fn per_second(rate: Rate) -> PerSecond {
+    let per_second = 1e9 / rate.interval().as_duration().as_nanos().max(1) as f64;
+    let whole = NonZeroU32::new(per_second.round() as u32);
+    PerSecond::new(whole.unwrap_or(NonZeroU32::MIN))
+}
+
 /// "this one's kernel says that it is true within 120 us".
 pub(super) fn wall_clock() -> String {
     match clock::synchronisation() {
@@ -148,6 +158,16 @@ mod tests {
     use std::sync::mpsc::sync_channel;
 
     use super::*;
+
+    #[test]
+    fn a_limit_below_one_a_second_is_one() {
+        let limit = |rate: &str| per_second(rate.parse().unwrap());
+        assert_eq!(limit("0.4Hz"), PerSecond::new(NonZeroU32::MIN));
+        assert_eq!(
+            limit("200kHz"),
+            PerSecond::new(NonZeroU32::new(200_000).unwrap())
+        );
+    }
 
     #[test]
     fn a_token_comes_from_a_pipe_also_before_its_end() {

@@ -113,7 +113,7 @@ impl<T: Clone> Lane<T> {
         let jitter = self.generator_jitter();
         let arrival = (sent + self.propagation + jitter).max(self.last);
         self.last = arrival;
-        events.add(arrival, TimedEvent::Arrived(self.id, frame, start));
+        events.add(arrival, TimedEvent::Arrived(self.id, frame, at));
     }
 
     fn generator_jitter(&mut self) -> Picoseconds {
@@ -123,15 +123,15 @@ impl<T: Clone> Lane<T> {
         }
     }
 
-    /// A frame has reached the end, if no fault affected it.
+    /// A frame that began at `begun` has reached the end, if no fault affected it.
     pub(super) fn arrived(
         &mut self,
         at: Picoseconds,
         frame: Frame<T>,
-        start: Picoseconds,
+        begun: Picoseconds,
         events: &mut Events<T>,
     ) -> Option<Passed<T>> {
-        let changed_meanwhile = self.changed.is_some_and(|changed| changed > start);
+        let changed_meanwhile = self.changed.is_some_and(|changed| changed > begun);
         if self.state == LinkState::Down || changed_meanwhile {
             self.counts.cut += 1;
             return None;

@@ -179,8 +179,8 @@ impl<T: Clone> Fabric<T> {
                 self.lanes[lane.0].begin(at, frame, &mut self.events);
                 None
             }
-            TimedEvent::Arrived(lane, frame, start) => {
-                let passed = self.lanes[lane.0].arrived(at, frame, start, &mut self.events);
+            TimedEvent::Arrived(lane, frame, begun) => {
+                let passed = self.lanes[lane.0].arrived(at, frame, begun, &mut self.events);
                 passed.and_then(|Passed(frame)| self.reach(lane, at, frame))
             }
             TimedEvent::Again(lane, frame) => {
@@ -296,7 +296,7 @@ impl fmt::Debug for Mac {
 enum TimedEvent<T> {
     /// A frame is to be sent.
     Begin(LaneId, Frame<T>),
-    /// A frame, sent from that time on, has completely reached the lane's end.
+    /// A frame, which came to the port at that time, has completely reached the lane's end.
     Arrived(LaneId, Frame<T>, Picoseconds),
     /// A frame has arrived after its faults were drawn: the second of two, or a passed one.
     Again(LaneId, Frame<T>),

@@ -111,6 +111,21 @@ fn what_is_on_a_link_when_it_is_cut_is_gone() {
 }
 
 #[test]
+fn frames_that_wait_at_a_port_are_gone_with_a_short_cut_too() {
+    let cut = "[[cut]]\nlink = 'b-s'\nat = '80us'\nfor = '20us'\n";
+    let mut topology = pair(cut);
+    topology.links[0].speed = "1G".parse().unwrap();
+    let mut fabric = Fabric::new(&topology);
+    // All have come to the slower link when it is cut, during the fourth.
+    for number in 0..10 {
+        fabric.send(0, Picoseconds::ZERO, frame(0, 1, number));
+    }
+    let arrived = all(&mut fabric);
+    let numbers: Vec<u32> = arrived.iter().map(|it| it.2).collect();
+    assert_eq!(numbers, [0, 1, 2], "{arrived:?}");
+}
+
+#[test]
 fn a_redundant_way_is_taken_once_the_cut_is_seen() {
     let text = "name = 'ring'\ndetection = '1ms'\n\
                 [[host]]\nname = 'a'\n[[host]]\nname = 'b'\n\

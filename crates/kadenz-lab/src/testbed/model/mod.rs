@@ -147,19 +147,41 @@ pub fn run(topology: &Topology, asking: &Asking) -> Result<Modelled, ModelError>
 /// What a frame of the model carries.
 #[derive(Clone, Copy, Debug)]
 enum Content {
-    /// One frame of a controller's packet.
-    Question { sequence: u32 },
+    /// One frame of a controller's packet; the fragments are counted from 0.
+    Question { sequence: u32, fragment: u32 },
     /// One frame of a device's answer, by the device's place among the devices.
-    Answer { sequence: u32, device: usize },
+    Answer {
+        sequence: u32,
+        device: usize,
+        fragment: u32,
+    },
     /// Other traffic.
     Traffic,
 }
 
-/// Frames still missing of a datagram.
+/// The frames of a datagram that have not come, a bit each: one that comes twice is no other frame.
+#[derive(Clone, Copy, Debug)]
+struct MissingFragments(u64);
+
+impl MissingFragments {
+    /// All of so many: a datagram has at most 45 frames.
+    fn all(fragments: usize) -> Self {
+        Self(u64::MAX >> (u64::BITS as usize - fragments.clamp(1, 64)))
+    }
+
+    /// Takes a frame; returns whether it was the last missing one.
+    fn came(&mut self, fragment: u32) -> bool {
+        let before = self.0;
+        self.0 &= !(1_u64.checked_shl(fragment).unwrap_or(0));
+        before != 0 && self.0 == 0
+    }
+}
+
+/// What is missing of a question and its answer.
 #[derive(Clone, Copy, Debug)]
 struct Missing {
-    question: u32,
-    answer: u32,
+    question: MissingFragments,
+    answer: MissingFragments,
 }
 
 struct Play<'a> {
@@ -240,13 +262,13 @@ impl<'a> Play<'a> {
                 traffic.from,
                 Mac::of_host(traffic.to),
                 at,
-                Content::Traffic,
+                |_| Content::Traffic,
             );
         }
     }
 
     fn send_packet(&mut self, sequence: u32, beat: Picoseconds) {
-        let missing = self.frames.len() as u32;
+        let missing = MissingFragments::all(self.frames.len());
         for device in self.devices {
             self.modelled.round_trips.push(RoundTrip {
                 sequence,
@@ -259,7 +281,7 @@ impl<'a> Play<'a> {
                 answer: missing,
             });
         }
-        let content = Content::Question { sequence };
+        let content = |fragment| Content::Question { sequence, fragment };
         let payload = self.asking.payload;
         match self.asking.receivers {
             Receivers::Broadcast => {
@@ -274,13 +296,21 @@ impl<'a> Play<'a> {
         }
     }
 
-    fn send(&mut self, payload: Payload, from: usize, to: Mac, at: Picoseconds, content: Content) {
-        for length in payload.frames(Tag::None) {
+    /// Sends the frames of a datagram; `content` is that of a fragment.
+    fn send(
+        &mut self,
+        payload: Payload,
+        from: usize,
+        to: Mac,
+        at: Picoseconds,
+        content: impl Fn(u32) -> Content,
+    ) {
+        for (fragment, length) in (0..).zip(payload.frames(Tag::None)) {
             let frame = Frame {
                 source: Mac::of_host(from),
                 destination: to,
                 length,
-                content,
+                content: content(fragment),
             };
             self.fabric.send(from, at, frame);
         }
@@ -294,28 +324,35 @@ impl<'a> Play<'a> {
         }
         match delivery.frame.content {
             Content::Traffic => self.modelled.traffic += 1,
-            Content::Question { sequence } => self.asked(delivery, sequence),
-            Content::Answer { sequence, device } => self.answered(delivery, sequence, device),
+            Content::Question { sequence, fragment } => self.asked(delivery, sequence, fragment),
+            Content::Answer {
+                sequence,
+                device,
+                fragment,
+            } => self.answered(delivery, self.place(sequence, device), fragment),
         }
     }
 
-    fn asked(&mut self, delivery: &Delivery<Content>, sequence: u32) {
+    fn asked(&mut self, delivery: &Delivery<Content>, sequence: u32, fragment: u32) {
         let Some(device) = self.devices.iter().position(|it| *it == delivery.host) else {
             return;
         };
         let place = self.place(sequence, device);
-        if !is_complete(&mut self.missing[place].question) {
+        if !self.missing[place].question.came(fragment) {
             return;
         }
         let at = delivery.at + self.topology.hosts[delivery.host].answer;
-        let content = Content::Answer { sequence, device };
+        let content = |fragment| Content::Answer {
+            sequence,
+            device,
+            fragment,
+        };
         let to = Mac::of_host(self.controller);
         self.send(self.asking.payload, delivery.host, to, at, content);
     }
 
-    fn answered(&mut self, delivery: &Delivery<Content>, sequence: u32, device: usize) {
-        let place = self.place(sequence, device);
-        if is_complete(&mut self.missing[place].answer) {
+    fn answered(&mut self, delivery: &Delivery<Content>, place: usize, fragment: u32) {
+        if self.missing[place].answer.came(fragment) {
             self.modelled.round_trips[place].came = Some(delivery.at);
         }
     }
@@ -323,13 +360,6 @@ impl<'a> Play<'a> {
     fn place(&self, sequence: u32, device: usize) -> usize {
         sequence as usize * self.devices.len() + device
     }
-}
-
-/// Counts one more frame; returns whether it was the last missing one.
-fn is_complete(missing: &mut u32) -> bool {
-    let last = *missing == 1;
-    *missing = missing.saturating_sub(1);
-    last
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The model against cases computed by hand, to the nanosecond.
 
 use super::*;
-use crate::testbed::topology::ready;
+use crate::testbed::topology::{Share, ready};
 
 const HOP_100M: u64 = 20_320;
 const HOP_1G: u64 = 2_032;
@@ -104,6 +104,20 @@ fn a_datagram_of_several_frames_counts_when_its_last_has_come() {
     let wire = bits(8 + 1518) + bits(8 + 1518 + 12) + bits(8 + 64);
     let modelled = run(&topology, &asking).unwrap();
     assert_eq!(times_ns(&modelled), [Some(2 * (wire + 2 * 10 + 4_000))]);
+}
+
+#[test]
+fn a_frame_that_comes_twice_is_no_other_frame() {
+    let mut topology = built_in("baseline");
+    let asking = Asking {
+        payload: Payload::new(1473).unwrap(),
+        ..asking(1, Receivers::Each)
+    };
+    let without = times_ns(&run(&topology, &asking).unwrap())[0];
+    for link in &mut topology.links {
+        link.faults.duplicate = Share::new(1.0).unwrap();
+    }
+    assert!(times_ns(&run(&topology, &asking).unwrap())[0] >= without);
 }
 
 #[test]

@@ -327,7 +327,14 @@ impl TopologyChecker<'_> {
                     .transpose()?,
             })
         };
-        all.iter().map(cut).collect()
+        let cuts = all.iter().map(cut).collect::<Checked<Vec<Cut>>>()?;
+        for (at, (written, cut)) in all.iter().zip(&cuts).enumerate() {
+            if cuts[..at].iter().any(|earlier| earlier.overlaps(cut)) {
+                let cause = "two cuts of this link overlap";
+                return Err(self.refuse(&written.get_ref().link, cause, "make them one"));
+            }
+        }
+        Ok(cuts)
     }
 
     fn traffic(

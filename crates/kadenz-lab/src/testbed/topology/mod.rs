@@ -161,6 +161,14 @@ pub struct Cut {
     pub lasts: Option<Picoseconds>,
 }
 
+impl Cut {
+    /// Whether it begins before the other one has ended, or the other way round, on the same link.
+    fn overlaps(&self, other: &Self) -> bool {
+        let ends = |cut: &Self| cut.lasts.map_or(Picoseconds::NEVER, |lasts| cut.at + lasts);
+        self.link == other.link && self.at <= ends(other) && other.at <= ends(self)
+    }
+}
+
 /// Traffic beside the measured one, such as a video: a burst of datagrams back to back in every interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Traffic {

@@ -75,6 +75,13 @@ fn what_is_wrong_is_named_with_its_line_and_remedy() {
             &["line 15", "a-s, b-s"],
         ),
         (
+            format!(
+                "{whole}[[cut]]\nlink = 'a-s'\nat = '1s'\nfor = '3s'\n\
+                 [[cut]]\nlink = 'a-s'\nat = '2s'\n"
+            ),
+            &["line 19", "overlap", "make them one"],
+        ),
+        (
             format!("{whole}[[traffic]]\nfrom = 'a'\nto = 'b'\nrate = '60Hz'\npayload = '2kB'\n"),
             &["line 18", "1472B"],
         ),

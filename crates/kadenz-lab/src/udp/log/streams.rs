@@ -50,6 +50,8 @@ struct DeviceStream {
     /// The number of its stream among those that have devices.
     number: usize,
     tracker: Tracker<Vec<TrackWord>>,
+    /// Whether it has answered: a device that never did has counts, and no series.
+    has_answered: bool,
 }
 
 /// Result of a measurement.
@@ -57,7 +59,7 @@ struct DeviceStream {
 pub(super) struct MeasuredSample {
     /// The device's place; `None` where there was no more room for one.
     pub(super) place: Option<usize>,
-    /// Whether the device is new.
+    /// Whether it is the device's first.
     pub(super) new: bool,
     /// Round trip.
     pub(super) rtt: Sample,
@@ -229,14 +231,19 @@ impl Streams {
         place: BatchContext,
         measured: &Measurement,
     ) -> Option<MeasuredSample> {
+        let device = self.device(place.stream, measured.device);
+        let mut seen = device.and_then(|at| self.devices.get_mut(at));
+        if let Some(seen) = &mut seen {
+            seen.expect(measured.sequence, place.age);
+        }
         let Outcome::Answered { received_ns, .. } = measured.outcome else {
             return None;
         };
-        let (device, new) = self.device(place.stream, measured.device);
-        if let Some(seen) = device.and_then(|at| self.devices.get_mut(at)) {
+        let new = seen.is_some_and(|seen| {
             let round_trip_ns = received_ns.saturating_sub(measured.sent_ns);
-            seen.count(measured.sequence, round_trip_ns, place.age);
-        }
+            seen.tracker.received(measured.sequence, round_trip_ns);
+            !std::mem::replace(&mut seen.has_answered, true)
+        });
         let received_ns = received_ns.cast_signed();
         let since = |begin_ns: u64| Sample {
             sequence: measured.sequence.0.into(),
@@ -254,13 +261,13 @@ impl Streams {
 
     /// The place of a device, which is made where it is new and there is room. A stream that was forgotten and welcomed
     /// again finds its devices.
-    fn device(&mut self, stream: StreamKey, address: DeviceKey) -> (Option<usize>, bool) {
+    fn device(&mut self, stream: StreamKey, address: DeviceKey) -> Option<usize> {
         if let Some(known) = self.places.get(&(stream, address)) {
-            return (Some(*known), false);
+            return Some(*known);
         }
         let place = self.devices.len();
         if place >= self.bounds.devices {
-            return (None, false);
+            return None;
         }
         let brother = self.devices.iter().find(|seen| seen.stream == stream);
         let number = brother.map_or(self.with_devices, |seen| seen.number);
@@ -271,8 +278,9 @@ impl Streams {
             stream,
             number,
             tracker: Tracker::over(vec![TrackWord::default(); WINDOW_WORDS], u64::MAX),
+            has_answered: false,
         });
-        (Some(place), true)
+        Some(place)
     }
 
     /// The name of a device: its address, with its stream's number where there are several.
@@ -322,16 +330,15 @@ impl Streams {
 }
 
 impl DeviceStream {
-    /// Takes a sequence number: the numbers between the last and this one were sent as well, and are lost unless they
-    /// follow.
-    fn count(&mut self, sequence: Sequence, round_trip_ns: u64, age: Duration) {
+    /// Takes a sequence number that was sent: the numbers between the last and this one were sent as well, and are lost
+    /// unless they follow.
+    fn expect(&mut self, sequence: Sequence, age: Duration) {
         let sent = self.tracker.counts().sent;
         let most = match sent {
             0 => 0,
             sent => most_in(age, MAX_PACKETS_PER_S).saturating_sub(sent),
         };
         self.tracker.expect_through(sequence, most);
-        self.tracker.received(sequence, round_trip_ns);
     }
 }
 

@@ -121,6 +121,10 @@ impl Receiver {
     pub(super) fn run(&mut self, clock: &dyn Clock) {
         while !self.is_done(clock) {
             self.receive(clock, clock.now() + POLL_INTERVAL);
+            if self.receiving == SocketReceiving::BusyPoll && self.inbox.is_empty() {
+                // The sender may have the same real-time priority, and only this CPU.
+                std::thread::yield_now();
+            }
         }
         self.drain_pending(clock);
         self.end(clock);

@@ -72,7 +72,7 @@ pub struct Counts {
     pub late: u64,
     /// Questions without an answer that are no longer outstanding.
     pub lost: u64,
-    /// The most questions in a row that were lost.
+    /// The most questions in a row without an answer in time: lost, or answered late.
     pub longest_loss: u64,
     /// First answers that came after the answer to a later question (RFC 4737 section 3.3).
     pub reordered: u64,

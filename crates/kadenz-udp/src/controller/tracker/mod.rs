@@ -12,11 +12,13 @@ pub use counts::{Arrival, Counts, Order, OutOfSequence, Timing};
 pub struct TrackWord {
     sent: u64,
     answered: u64,
+    /// Of those that were answered.
+    late: u64,
 }
 
 /// Tracks the questions to one device through a window of sequence numbers.
 ///
-/// It needs two bits a number: 1024 [`TrackWord`]s, 16 KiB, track 65,536 of them, a minute at 1 kHz. Within the
+/// It needs three bits a number: 1024 [`TrackWord`]s, 24 KiB, track 65,536 of them, a minute at 1 kHz. Within the
 /// window every count is exact, whatever is lost, duplicated, reordered or late. A question that leaves the window
 /// unanswered is lost. Numbers may begin anywhere, wrap, and leave gaps.
 ///
@@ -51,7 +53,7 @@ pub struct Tracker<M> {
     /// `NextExp` of RFC 4737: an answer to a lower number is reordered.
     next_expected: u64,
     counts: Counts,
-    /// Questions lost in a row, up to the last that left the window.
+    /// Questions without an answer in time in a row, up to the last that left the window.
     losing: u64,
 }
 
@@ -214,6 +216,7 @@ impl<M: Memory<TrackWord>> Tracker<M> {
                 settle_word(word, bits, &mut self.counts, &mut self.losing);
                 word.sent &= !bits;
                 word.answered &= !bits;
+                word.late &= !bits;
             }
         }
     }
@@ -232,20 +235,24 @@ impl<M: Memory<TrackWord>> Tracker<M> {
         }
         match self.state_of(number) {
             NumberState::NotSent => return Arrival::NotOurs,
-            NumberState::Answered => return Arrival::Duplicate,
+            NumberState::InTime | NumberState::Late => return Arrival::Duplicate,
             NumberState::Unanswered => {}
         }
+        let timing = if round_trip_ns > self.timeout_ns {
+            Timing::Late
+        } else {
+            Timing::InTime
+        };
         let (word, bit) = self.place(number);
         if let Some(word) = self.words.as_mut().get_mut(word) {
             word.answered |= bit;
+            if timing == Timing::Late {
+                word.late |= bit;
+            }
         }
         Arrival::First {
             order: self.order(number),
-            timing: if round_trip_ns > self.timeout_ns {
-                Timing::Late
-            } else {
-                Timing::InTime
-            },
+            timing,
         }
     }
 
@@ -264,12 +271,8 @@ impl<M: Memory<TrackWord>> Tracker<M> {
 
     fn state_of(&self, number: u64) -> NumberState {
         let (word, bit) = self.place(number);
-        match self.words.as_ref().get(word) {
-            Some(word) if word.sent & bit == 0 => NumberState::NotSent,
-            Some(word) if word.answered & bit == 0 => NumberState::Unanswered,
-            Some(_) => NumberState::Answered,
-            None => NumberState::NotSent,
-        }
+        let word = self.words.as_ref().get(word);
+        word.map_or(NumberState::NotSent, |word| word.state(bit))
     }
 
     /// Word and bit of a number.
@@ -288,17 +291,30 @@ impl<M: Memory<TrackWord>> Tracker<M> {
 enum NumberState {
     NotSent,
     Unanswered,
-    Answered,
+    InTime,
+    Late,
+}
+
+impl TrackWord {
+    /// The state of the number that has this bit.
+    fn state(&self, bit: u64) -> NumberState {
+        match (self.sent & bit, self.answered & bit, self.late & bit) {
+            (0, ..) => NumberState::NotSent,
+            (_, 0, _) => NumberState::Unanswered,
+            (.., 0) => NumberState::InTime,
+            _ => NumberState::Late,
+        }
+    }
 }
 
 /// Counts a number that is no longer outstanding.
 fn settle(state: NumberState, counts: &mut Counts, losing: &mut u64) {
     match state {
         NumberState::NotSent => {}
-        NumberState::Answered => *losing = 0,
-        NumberState::Unanswered => {
+        NumberState::InTime => *losing = 0,
+        NumberState::Unanswered | NumberState::Late => {
             *losing += 1;
-            counts.lost += 1;
+            counts.lost += u64::from(state == NumberState::Unanswered);
             counts.longest_loss = counts.longest_loss.max(*losing);
         }
     }
@@ -315,11 +331,7 @@ fn settle_word(word: &TrackWord, bits: u64, counts: &mut Counts, losing: &mut u6
         return;
     }
     for bit in (0..64).map(|at| 1 << at).filter(|bit| sent & bit != 0) {
-        let state = match word.answered & bit {
-            0 => NumberState::Unanswered,
-            _ => NumberState::Answered,
-        };
-        settle(state, counts, losing);
+        settle(word.state(bit), counts, losing);
     }
 }
 

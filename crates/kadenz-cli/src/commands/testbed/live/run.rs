@@ -10,6 +10,7 @@ use kadenz::lab::testbed::inside;
 use kadenz::lab::testbed::live::{Testbed, filled, program};
 use kadenz::lab::testbed::topology::{Role, Topology};
 use kadenz::record::run::model::EndedBy;
+use kadenz::rt::launch::SignalRelay;
 use kadenz::rt::net::namespace::kill_with_this_thread;
 
 use super::super::named;
@@ -102,10 +103,12 @@ struct ProgramEnvironment<'a> {
 impl ProgramEnvironment<'_> {
     /// Runs the program to its end on a thread in the host's network.
     fn start(&self, program: &[OsString], testbed: &Testbed) -> anyhow::Result<ExitStatus> {
+        // `testbed down` and systemd signal this process alone.
+        let relay = SignalRelay::install();
         let run = || {
             let mut command = self.command(program);
             kill_with_this_thread(&mut command);
-            command.status()
+            relay.wait(&mut command.spawn()?)
         };
         let status = testbed.network_of(self.host).run(run)?;
         status.with_context(|| format!("cannot run `{}`", program[0].to_string_lossy()))

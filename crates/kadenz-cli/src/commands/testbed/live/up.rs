@@ -1,9 +1,10 @@
 //! `kadenz testbed up`.
 
-use std::io::Read as _;
+use std::fs::File;
+use std::io::{Read as _, Seek as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -151,15 +152,17 @@ fn detach(options: &Options, out: &Path) -> anyhow::Result<Outcome> {
     command.arg("--").arg(&options.topology);
     // Ctrl-C at this terminal does not reach it.
     command.process_group(0);
+    // Programs on hosts inherit its standard error, which must outlast this process: a pipe would not.
+    let notes = tempfile::tempfile().context("cannot make a temporary file")?;
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(Stdio::piped())
+        .stderr(notes.try_clone()?)
         .spawn()
         .context("cannot start this program again")?;
     let testbed = loop {
         if let Some(status) = child.try_wait()? {
-            return refused(child, status.code());
+            return refused(notes, status.code());
         }
         let found = claim::find().ok().flatten().and_then(|found| found.record);
         if let Some(record) = found.filter(|it| it.pid == child.id() && it.ready) {
@@ -174,11 +177,10 @@ fn detach(options: &Options, out: &Path) -> anyhow::Result<Outcome> {
 }
 
 /// Handles a process that ended before its testbed ran, after it printed the reason.
-fn refused(mut child: Child, code: Option<i32>) -> anyhow::Result<Outcome> {
+fn refused(mut notes: File, code: Option<i32>) -> anyhow::Result<Outcome> {
     let mut said = String::new();
-    if let Some(err) = &mut child.stderr {
-        err.read_to_string(&mut said)?;
-    }
+    notes.rewind()?;
+    notes.read_to_string(&mut said)?;
     output::note(said.trim_end());
     anyhow::ensure!(code.is_some(), "the testbed was killed before it stood");
     Ok(Outcome::Incomplete)

@@ -8,7 +8,7 @@ use super::*;
 const FROM: &str = "10.0.0.1:4000";
 
 fn measured(device: u8, sequence: u32) -> Measurement {
-    let sent_ns = u64::from(sequence) * 1_000_000;
+    let sent_ns = 10_000_000 + u64::from(sequence) * 1_000_000;
     Measurement {
         device: SocketAddr::from(([10, 0, 0, device], 6176)).into(),
         sequence: Sequence(sequence),
@@ -85,7 +85,7 @@ fn values_are_the_sender_s_and_times_the_server_s() {
     assert_eq!(taken[0].rtt.value_ns, 200_000);
     assert_eq!(taken[0].response.value_ns, 204_000);
     // The server's clock was 2 ms ahead when the first batch came.
-    assert_eq!(taken[0].rtt.actual_ns, 1_200_000 + 2_000_000);
+    assert_eq!(taken[0].rtt.actual_ns, 11_200_000 + 2_000_000);
     assert_eq!(streams.name(0), "10.0.0.5");
 }
 
@@ -102,6 +102,27 @@ fn what_was_not_heard_of_is_lost() {
         (flow.sent, flow.answered, flow.lost, flow.reordered),
         (4, 3, 1, 1)
     );
+}
+
+#[test]
+fn what_is_reported_lost_is_lost_also_of_a_device_that_never_answered() {
+    let lost = |device: u8, sequence: u32| Measurement {
+        outcome: Outcome::Lost,
+        ..measured(device, sequence)
+    };
+    let mut streams = streams(4, 4);
+    let all = [measured(5, 0), lost(5, 1), lost(5, 2), lost(6, 0)];
+    let taken = feed(&mut streams, &mut batcher(1), &all);
+    assert_eq!(taken.len(), 1);
+    let counts = |flow: &Flow| (flow.sent, flow.answered, flow.lost, flow.longest_loss);
+    let flows = streams.flows();
+    assert_eq!(
+        flows.iter().map(counts).collect::<Vec<_>>(),
+        [(3, 1, 2, 2), (1, 0, 1, 1)]
+    );
+    // The device's first answer makes its series, although its losses were known before.
+    let mut batcher = batcher(2);
+    assert!(feed(&mut streams, &mut batcher, &[lost(7, 0), measured(7, 1)])[0].new);
 }
 
 #[test]

@@ -112,14 +112,18 @@ fn packets_that_warm_up_are_no_loss() {
 fn an_answer_after_the_timeout_is_late_and_its_packet_lost() {
     let plan = plan(1, 0);
     let mut counts = PacketCounts::new(&plan, RUN);
-    counts.leaving(0, 0, 0);
-    let late = counts.answered(plan.devices[0].address, &answer(0, 0), 100_000_001);
-    assert_eq!(late.unwrap().timing, Timing::Late);
+    for sequence in 0..5 {
+        counts.leaving(sequence, 0, 0);
+        let bytes = answer(sequence, 0);
+        let late = counts.answered(plan.devices[0].address, &bytes, 100_000_001);
+        assert_eq!(late.unwrap().timing, Timing::Late);
+    }
     let flow = &counts.close(&plan.devices)[0];
     assert_eq!(
         (flow.sent, flow.answered, flow.lost, flow.late),
-        (1, 0, 1, 1)
+        (5, 0, 5, 5)
     );
+    assert_eq!(flow.longest_loss, 5, "what is late is lost in a row, too");
 }
 
 /// A plan with a broadcast for all devices.
