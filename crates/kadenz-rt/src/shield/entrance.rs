@@ -9,7 +9,7 @@ use super::RaisedShield;
 use super::journal::{Change, Members};
 use super::kernel::{Kernel, ShieldCgroup, ThreadFacts, cpu_list, place_of};
 use super::undo;
-use super::undo::RollbackLog;
+use super::undo::{Member, RollbackLog};
 use crate::tuning::{CpuSet, Measure};
 
 /// The way into a shield, for any thread of this process and for its children.
@@ -21,7 +21,7 @@ pub struct ShieldEntrance {
 }
 
 /// The calling thread is in the shield, if the measure says so. Dropping this moves the thread back to its earlier
-/// control group.
+/// control group. Under cgroup v2 the whole process is in the shield, and leaves it when the last of these is dropped.
 #[derive(Debug)]
 #[must_use = "dropping this takes the thread out again"]
 pub struct Inside {
@@ -76,14 +76,20 @@ impl ShieldEntrance {
     }
 
     fn go_in(&self, log: &mut RollbackLog) -> io::Result<Change> {
-        let change = self.change(log.kernel.as_ref());
-        let Change::Entered { id, .. } = &change else {
+        let found = self.change(log.kernel.as_ref());
+        let Some(member) = Member::of(&found) else {
             return Err(io::ErrorKind::Other.into());
         };
-        let id = *id;
-        log.note(vec![change.clone()])?;
+        // A member that is inside already came from where the first entry found it.
+        let change = if let Some((first, _)) = log.inside.get(&member) {
+            first.clone()
+        } else {
+            log.note(vec![found.clone()])?;
+            found
+        };
         let members = self.place.members.of(&self.place.folder);
-        log.kernel.write(&members, &id.to_string())?;
+        log.kernel.write(&members, &member.id.to_string())?;
+        log.inside.entry(member).or_insert((change.clone(), 0)).1 += 1;
         Ok(change)
     }
 
@@ -139,7 +145,9 @@ impl Drop for Inside {
             return;
         };
         // Undoing the shield has already moved the thread back.
-        if let Some(log) = raised.lock().as_ref() {
+        if let Some(log) = raised.lock().as_mut()
+            && log.is_last_inside(&change)
+        {
             undo::leave(log.kernel.as_ref(), &change);
         }
     }

@@ -1,5 +1,6 @@
 //! Undoing changes.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -258,6 +259,30 @@ pub(super) struct RollbackLog {
     pub(super) kernel: Arc<dyn Kernel>,
     journal: Writer,
     changes: Vec<Change>,
+    /// The first entry of each member, and how many of its entries have not left yet.
+    pub(super) inside: BTreeMap<Member, (Change, usize)>,
+}
+
+/// A thread or process that entered the shield.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Member {
+    /// The number of the thread or process.
+    pub(super) id: u32,
+    /// When it started: numbers are used again.
+    start: u64,
+}
+
+impl Member {
+    /// The member that a change moves into the shield.
+    pub(super) fn of(change: &Change) -> Option<Self> {
+        match change {
+            Change::Entered { id, start, .. } => Some(Self {
+                id: *id,
+                start: *start,
+            }),
+            _ => None,
+        }
+    }
 }
 
 impl RollbackLog {
@@ -267,7 +292,22 @@ impl RollbackLog {
             kernel,
             journal,
             changes: Vec::new(),
+            inside: BTreeMap::new(),
         }
+    }
+
+    /// Ends one entry of a member, and returns whether the member has no other.
+    pub(super) fn is_last_inside(&mut self, entered: &Change) -> bool {
+        let Some(member) = Member::of(entered) else {
+            return false;
+        };
+        if let Some((_, entries)) = self.inside.get_mut(&member)
+            && *entries > 1
+        {
+            *entries -= 1;
+            return false;
+        }
+        self.inside.remove(&member).is_some()
     }
 
     /// Writes changes down, all in one flush; afterwards they may be made.
