@@ -38,6 +38,11 @@ impl SystemWaker {
         }
     }
 
+    /// Makes later waits wait again.
+    fn clear(&self) {
+        self.0.1.clear();
+    }
+
     /// Returns whether a waker was used. It clears the event before the flag, so that no wake is lost.
     pub(super) fn take(&self) -> bool {
         let (flag, event) = &*self.0;
@@ -97,7 +102,13 @@ impl SystemWatch {
                 };
             }
         };
-        let others = ready - usize::from(self.polled.reads(0));
+        let signalled = self.polled.reads(0);
+        let others = ready - usize::from(signalled);
+        // A waker sets the flag first: its event may come after the flag was taken. Before the flag is tested, so that
+        // no wake is lost; a poll takes no wake, so it leaves the event to the next wait.
+        if signalled && wait != Wait::Poll {
+            self.waker.clear();
+        }
         Ok(if wait != Wait::Poll && self.waker.take() {
             WakeCause::Woken
         } else if others > 0 {
@@ -113,5 +124,26 @@ impl SystemWatch {
 
     pub(super) fn writable(&self, place: usize) -> bool {
         self.polled.writes(place + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// As a waker does that is interrupted between its flag and its event, while the wait takes the flag.
+    #[test]
+    fn an_event_that_comes_after_its_wake_was_taken_ends_one_wait_only() {
+        let mut watch = SystemWatch::create().unwrap();
+        watch.waker.0.1.signal();
+        let soon = || clock::now() + Duration::from_millis(50);
+        assert_eq!(watch.wait(Wait::Until(soon())).unwrap(), WakeCause::Nothing);
+        let (begin, end) = (clock::now(), soon());
+        while watch.wait(Wait::Until(end)).unwrap() == WakeCause::Interrupted {}
+        assert!(clock::now().since(begin) >= 49_000_000, "it did not wait");
+        watch.waker().wake();
+        assert_eq!(watch.wait(Wait::Forever).unwrap(), WakeCause::Woken);
     }
 }
