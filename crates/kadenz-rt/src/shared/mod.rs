@@ -299,7 +299,10 @@ fn remove_abandoned(
     };
     match lock(&file) {
         Ok(true) => {
-            let _ = std::fs::remove_file(path);
+            // Another process may have removed the file meanwhile, and made one that is in use.
+            if own_file::is_at(&file, path) {
+                let _ = std::fs::remove_file(path);
+            }
             Ok(())
         }
         _ => Err(SharedError::InUse(name.to_owned())),
@@ -399,6 +402,8 @@ fn is_wanted(name: &str) -> bool {
         return false;
     };
     match try_lock(&file) {
+        // Another process removed the file meanwhile; there may be a new one.
+        Ok(true) if !own_file::is_at(&file, &path) => is_wanted(name),
         Ok(true) => {
             let _ = std::fs::remove_file(&path);
             false

@@ -59,6 +59,23 @@ fn what_a_killed_owner_left_is_taken_over_and_its_viewers_keep_what_they_have() 
 }
 
 #[test]
+fn a_file_that_replaced_an_abandoned_one_is_not_removed() {
+    let name = name("replaced");
+    let path = path_of(&name).unwrap();
+    std::fs::write(&path, [1; 8]).unwrap();
+    // As another process does that is faster.
+    let replaced: fn(&File) -> io::Result<bool> = |file| {
+        let path = path_of(&self::name("replaced")).unwrap();
+        std::fs::remove_file(&path)?;
+        std::fs::write(path, [2; 8])?;
+        try_lock(file)
+    };
+    remove_abandoned(&path, &name, replaced).unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), [2; 8]);
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
 fn viewers_that_look_whether_the_owner_lives_keep_no_new_owner_out() {
     let name = name("looked-at");
     let is_over = std::sync::atomic::AtomicBool::new(false);
