@@ -11,6 +11,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -31,6 +32,11 @@ pub(crate) const STATUS_NAME: &str = "testbed.status";
 pub const VERSION: u32 = 1;
 /// No valid claim is longer; a longer one is cut.
 const MAX: u64 = 4 << 20;
+/// How often a claim is tried whose owner is dead or not known: a process that only looks at a claim holds its lock
+/// for a moment.
+const TRIES: u32 = 100;
+/// Pause between two tries.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// The machine's only testbed. This process holds it until this is dropped.
 #[derive(Debug)]
@@ -80,14 +86,23 @@ impl Claim {
     pub fn take_in(folder: &Path) -> Result<Self, ClaimError> {
         own_file::folder(folder)?;
         let path = folder.join(FILE_NAME);
-        match own_file::lock(&path)? {
-            Locked::Held(mut file) => Err(held(read(&mut file, &path)?)),
-            Locked::Ours(mut file) => {
-                clear(read(&mut file, &path)?.as_ref());
-                file.set_len(0).map_err(refused("empty", &path))?;
-                Ok(Self { file, path })
+        for tries_left in (0..TRIES).rev() {
+            match own_file::lock(&path)? {
+                Locked::Held(mut file) => {
+                    let record = read(&mut file, &path)?;
+                    if tries_left == 0 || record.as_ref().is_some_and(lives) {
+                        return Err(held(record));
+                    }
+                }
+                Locked::Ours(mut file) => {
+                    clear(read(&mut file, &path)?.as_ref());
+                    file.set_len(0).map_err(refused("empty", &path))?;
+                    return Ok(Self { file, path });
+                }
             }
+            std::thread::sleep(PAUSE);
         }
+        Err(held(None))
     }
 
     /// Publishes the status of the testbed for other processes, which read it by [`read_status`].
@@ -170,32 +185,48 @@ pub fn restore() -> Result<Vec<String>, ClaimError> {
 /// # Errors
 /// As [`restore`].
 pub fn restore_in(folder: &Path) -> Result<Vec<String>, ClaimError> {
-    match find_in(folder)? {
-        None => Ok(Vec::new()),
-        Some(FoundClaim {
-            record,
-            alive: true,
-        }) => Err(held(record)),
-        Some(FoundClaim { record, .. }) => {
-            let mut done = clear(record.as_ref());
-            let path = folder.join(FILE_NAME);
-            let _ = std::fs::remove_file(folder.join(STATUS_NAME));
-            std::fs::remove_file(&path).map_err(refused("remove", &path))?;
-            let name = record.map_or_else(String::new, |record| format!(" {}", record.topology));
-            done.push(format!(
-                "the claim of the testbed{name}, whose process has ended"
-            ));
-            Ok(done)
-        }
+    let path = folder.join(FILE_NAME);
+    let Some(mut file) = own_file::open(&path, Access::Read, Trusted::User)? else {
+        return Ok(Vec::new());
+    };
+    let is_free = own_file::try_lock(&file).map_err(refused("lock", &path))?;
+    let record = read(&mut file, &path)?;
+    if !is_free {
+        return Err(held(record));
     }
+    restore_locked(&file, record.as_ref(), &path)
+}
+
+/// Clears away what a killed owner left. The caller holds the lock on the claim: no other process can take the claim
+/// meanwhile, unless it removed the file before.
+fn restore_locked(
+    file: &File,
+    record: Option<&Record>,
+    path: &Path,
+) -> Result<Vec<String>, ClaimError> {
+    if !own_file::is_at(file, path) {
+        return Ok(Vec::new());
+    }
+    let mut done = clear(record);
+    let _ = std::fs::remove_file(path.with_file_name(STATUS_NAME));
+    std::fs::remove_file(path).map_err(refused("remove", path))?;
+    let name = record.map_or_else(String::new, |record| format!(" {}", record.topology));
+    done.push(format!(
+        "the claim of the testbed{name}, whose process has ended"
+    ));
+    Ok(done)
 }
 
 /// Asks the owner of a testbed to end it; returns false when it has just ended by itself.
 #[must_use]
 pub fn ask_to_end(record: &Record) -> bool {
+    lives(record) && signals::send(record.pid, libc::SIGTERM).is_ok()
+}
+
+/// Whether the process that wrote the record lives.
+fn lives(record: &Record) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", record.pid));
-    let same = stat.is_ok_and(|stat| start_of(&stat) == Some(record.start));
-    same && signals::send(record.pid, libc::SIGTERM).is_ok()
+    stat.is_ok_and(|stat| start_of(&stat) == Some(record.start))
 }
 
 fn held(record: Option<Record>) -> ClaimError {
@@ -345,6 +376,41 @@ mod tests {
         assert!(!found.alive && found.record.is_some());
         assert_eq!(restore_in(folder.path()).unwrap().len(), 1);
         assert_eq!(restore_in(folder.path()).unwrap().len(), 0);
+    }
+
+    /// A record of a process that has ended.
+    fn leave_behind(folder: &Path) -> PathBuf {
+        let mut dead = record();
+        dead.start += 1;
+        let path = folder.join(FILE_NAME);
+        std::fs::write(&path, serde_json::to_vec(&dead).unwrap()).unwrap();
+        path
+    }
+
+    #[test]
+    fn a_process_that_looks_at_what_a_dead_owner_left_keeps_no_new_owner_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = leave_behind(folder.path());
+        let file = File::open(&path).unwrap();
+        assert!(own_file::try_lock(&file).unwrap());
+        let looks = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(5));
+            drop(file);
+        });
+        assert!(Claim::take_in(folder.path()).is_ok());
+        looks.join().unwrap();
+    }
+
+    #[test]
+    fn a_claim_that_replaced_what_a_dead_owner_left_is_not_cleared_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = leave_behind(folder.path());
+        let left = File::open(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let _new = Claim::take_in(folder.path()).unwrap();
+        assert!(own_file::try_lock(&left).unwrap());
+        assert!(restore_locked(&left, None, &path).unwrap().is_empty());
+        assert!(path.exists());
     }
 
     #[test]
