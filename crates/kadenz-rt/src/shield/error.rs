@@ -36,9 +36,7 @@ pub enum RaiseShieldError {
         online: String,
     },
     /// Another process has raised a shield.
-    #[error(
-        "process {pid} shields CPUs {cpus} already, and a machine has one shield; wait for it or end it (kill {pid})"
-    )]
+    #[error("{}", busy(*pid, cpus))]
     Busy {
         /// That process; 0 while it is just beginning.
         pid: u32,
@@ -101,6 +99,7 @@ impl RaiseShieldError {
     pub fn remedy(&self) -> Option<String> {
         let remedy = match self {
             Self::Denied { .. } => "run as root (sudo)".to_owned(),
+            Self::Busy { pid: 0, .. } => "try again in a moment".to_owned(),
             Self::Busy { pid, .. } => format!("wait for process {pid}, or end it"),
             Self::Taken { path } => format!("end what runs in {path}, then sudo rmdir {path}"),
             Self::Leftover(_) => "sudo kadenz doctor --restore".to_owned(),
@@ -118,6 +117,16 @@ impl RaiseShieldError {
         };
         Some(remedy)
     }
+}
+
+fn busy(pid: u32, cpus: &str) -> String {
+    if pid == 0 {
+        return "another process is raising a shield just now, and a machine has one shield; try again in a moment"
+            .to_owned();
+    }
+    format!(
+        "process {pid} shields CPUs {cpus} already, and a machine has one shield; wait for it or end it (kill {pid})"
+    )
 }
 
 /// Why there is no journal, by its cause.

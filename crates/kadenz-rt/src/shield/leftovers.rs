@@ -24,9 +24,7 @@ pub struct LeftoverShield {
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreShieldError {
     /// Its owner lives and will undo everything itself.
-    #[error(
-        "process {pid} lives and has raised the shield; end it (kill {pid}), and it puts everything back itself"
-    )]
+    #[error("{}", held(*pid))]
     Held {
         /// That process; 0 while it is just beginning.
         pid: u32,
@@ -34,6 +32,15 @@ pub enum RestoreShieldError {
     /// The journal cannot be read, or cannot be trusted.
     #[error(transparent)]
     Journal(#[from] OwnFileError),
+}
+
+fn held(pid: u32) -> String {
+    if pid == 0 {
+        return "another process is raising a shield or putting one back just now; try again in a moment".to_owned();
+    }
+    format!(
+        "process {pid} lives and has raised the shield; end it (kill {pid}), and it puts everything back itself"
+    )
 }
 
 /// The journal of a shield on this machine; `None` when there is none.
@@ -110,5 +117,27 @@ pub(super) fn measure(journal: &Journal, put_back: usize) -> Measure {
         ok: true,
         reason: None,
         remedy: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::RaiseShieldError;
+    use super::*;
+
+    #[test]
+    fn a_process_is_to_be_ended_only_where_its_number_is_known() {
+        let (pid, cpus) = (0, String::new());
+        let busy = RaiseShieldError::Busy { pid, cpus };
+        let held = RestoreShieldError::Held { pid };
+        for text in [busy.to_string(), busy.remedy().unwrap(), held.to_string()] {
+            assert!(text.contains("try again in a moment"), "{text}");
+            assert!(
+                !text.contains("kill") && !text.contains("process 0"),
+                "{text}"
+            );
+        }
+        let held = RestoreShieldError::Held { pid: 7 }.to_string();
+        assert!(held.contains("(kill 7)"), "{held}");
     }
 }
