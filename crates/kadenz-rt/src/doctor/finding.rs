@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::Machine;
-use crate::host::ReadFactError;
+use crate::host::{self, ReadFactError, Root};
 
 /// How much a finding matters to a loop that must keep a beat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -218,21 +218,39 @@ pub(super) fn sysfs(path: &str, value: &str) -> String {
     )
 }
 
-/// A parameter on the kernel's command line, in the form of this machine's boot loader.
+/// A parameter on the kernel's command line, in the form of this machine's boot loader, at the end of the line: of
+/// several values of a parameter the kernel takes the last.
 pub(super) fn kernel_parameter(machine: &Machine<'_>, parameter: &str) -> String {
-    let root = machine.root;
+    let command = boot_loader_command(machine.root, parameter);
+    let (name, wanted) = parameter.split_once('=').unwrap_or((parameter, ""));
+    match host::kernel::parameter(machine.root, name) {
+        Some(present) if present != wanted => {
+            let present = one_line(&present);
+            format!("first remove {name}={present} from the kernel's command line: {command}")
+        }
+        _ => command,
+    }
+}
+
+fn boot_loader_command(root: &Root, parameter: &str) -> String {
     let any = |paths: &[&'static str]| paths.iter().copied().find(|path| root.has(path));
     if any(&["/usr/sbin/grubby", "/sbin/grubby"]).is_some() {
         return format!("sudo grubby --update-kernel=ALL --args='{parameter}' && sudo reboot");
     }
     if root.has("/etc/default/grub") {
-        let update = match any(&["/usr/sbin/update-grub", "/sbin/update-grub"]) {
-            Some(_) => "update-grub",
-            None => "grub-mkconfig -o /boot/grub/grub.cfg",
+        // Both are shell scripts. Debian's folder is read after the file, in the order of the names.
+        let debian = any(&["/usr/sbin/update-grub", "/sbin/update-grub"]).is_some();
+        let update = match debian {
+            true => "update-grub",
+            false => "grub-mkconfig -o /boot/grub/grub.cfg",
+        };
+        let file = match debian && root.has("/etc/default/grub.d") {
+            true => "/etc/default/grub.d/zz-kadenz.cfg",
+            false => "/etc/default/grub",
         };
         return format!(
-            "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&{parameter} /' /etc/default/grub && sudo \
-             {update} && sudo reboot"
+            "echo 'GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT {parameter}\"' | sudo tee -a {file} && \
+             sudo {update} && sudo reboot"
         );
     }
     // Raspberry Pi, and the boards of NVIDIA and others that boot by extlinux.
@@ -296,5 +314,73 @@ mod remedy_tests {
         );
         assert_eq!(shell_word("a b"), "'a b'");
         assert_eq!(shell_word("a';reboot;'\n"), r"'a'\'';reboot;'\''?'");
+    }
+
+    /// The remedy on a machine whose file of GRUB has this text, and the value that GRUB then passes to the kernel.
+    fn with_grub(text: &str, command_line: &[u8], folder: Option<&str>) -> (String, String) {
+        let machine = tempfile::tempdir().unwrap();
+        let files = [
+            ("/etc/default/grub", text.as_bytes()),
+            ("/usr/sbin/update-grub", b""),
+            ("/proc/cmdline", command_line),
+        ];
+        let later = folder.map(|text| ("/etc/default/grub.d/50-cloud.cfg", text.as_bytes()));
+        let files = files.into_iter().chain(later);
+        for (path, bytes) in files {
+            let path = machine.path().join(path.trim_start_matches('/'));
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, bytes).unwrap();
+        }
+        let root = Root::at(machine.path());
+        let remedy = kernel_parameter(&Machine::read(&root), "nosmt");
+        let command = remedy.split(" && ").next().unwrap();
+        let command = command.rsplit(": ").next().unwrap();
+        let command = command
+            .replace("sudo ", "")
+            .replace("/etc/", &format!("{}/etc/", machine.path().display()));
+        let sourced = format!(
+            "{command} >&2; cd {}/etc/default; for it in ./grub ./grub.d/*.cfg; do if test -e $it; then . $it; fi; \
+             done; echo $GRUB_CMDLINE_LINUX $GRUB_CMDLINE_LINUX_DEFAULT",
+            machine.path().display()
+        );
+        let output = std::process::Command::new("sh")
+            .args(["-c", &sourced])
+            .output()
+            .unwrap();
+        (remedy, String::from_utf8(output.stdout).unwrap())
+    }
+
+    #[test]
+    fn the_parameter_is_the_last_on_the_command_line_however_grub_is_set_up() {
+        for (text, before) in [
+            ("", ""),
+            ("GRUB_CMDLINE_LINUX=\"nosmt=no\"\n", "nosmt=no "),
+            (
+                "GRUB_CMDLINE_LINUX_DEFAULT='quiet splash'\n",
+                "quiet splash ",
+            ),
+            ("GRUB_CMDLINE_LINUX_DEFAULT=quiet\n", "quiet "),
+        ] {
+            let (remedy, line) = with_grub(text, b"ro quiet\n", None);
+            assert_eq!(line, format!("{before}nosmt\n"), "{remedy}");
+            assert!(
+                remedy.ends_with("&& sudo update-grub && sudo reboot"),
+                "{remedy}"
+            );
+        }
+        let later = Some("GRUB_CMDLINE_LINUX_DEFAULT=\"console=ttyS0\"\n");
+        let (remedy, line) = with_grub("GRUB_CMDLINE_LINUX_DEFAULT=quiet\n", b"ro\n", later);
+        assert_eq!(line, "console=ttyS0 nosmt\n", "{remedy}");
+    }
+
+    #[test]
+    fn a_contrary_parameter_is_to_be_removed_first() {
+        let (remedy, _) = with_grub("", b"ro nosmt=force quiet\n", None);
+        assert!(
+            remedy.starts_with("first remove nosmt=force from"),
+            "{remedy}"
+        );
+        let (remedy, _) = with_grub("", b"ro nosmtx quiet\n", None);
+        assert!(remedy.starts_with("echo"), "{remedy}");
     }
 }
