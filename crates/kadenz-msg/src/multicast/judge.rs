@@ -234,7 +234,7 @@ fn buffer(asked: &NetworkSettings, seen: &MulticastFacts) -> Option<Finding> {
         .evidence(format!("net.core.rmem_max = {most}"));
     Some(finding.remedy(format!(
         "now: sudo sysctl -w net.core.rmem_max={wanted}\n\
-         for good: echo net.core.rmem_max={wanted} | sudo tee /etc/sysctl.d/90-kadenz-net.conf"
+         for good: echo net.core.rmem_max={wanted} | sudo tee -a /etc/sysctl.d/90-kadenz-net.conf"
     )))
 }
 

@@ -54,7 +54,7 @@ pub(super) fn size(socket: &Socket, buffer: SocketBuffer, wanted: usize) -> Meas
         }),
         remedy: (!ok).then(|| {
             format!(
-                "sudo sysctl -w {limit}={wanted}; for good: echo {limit}={wanted} | sudo tee \
+                "sudo sysctl -w {limit}={wanted}; for good: echo {limit}={wanted} | sudo tee -a \
                  /etc/sysctl.d/90-kadenz-net.conf"
             )
         }),
@@ -117,4 +117,19 @@ pub(super) fn choice(name: &'static str, requested: String, outcome: Result<(), 
 /// The system's text for an error number.
 pub(super) fn text(errno: i32) -> String {
     std::io::Error::from_raw_os_error(errno).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::os::linux::udp::socket::Family;
+
+    #[test]
+    fn the_remedies_of_both_buffers_can_be_made_permanent_in_one_file() {
+        let socket = Socket::open(Family::V4).unwrap();
+        for buffer in [SocketBuffer::Receive, SocketBuffer::Send] {
+            let remedy = size(&socket, buffer, usize::MAX).remedy.unwrap();
+            assert!(remedy.contains("| sudo tee -a /etc/sysctl.d/"), "{remedy}");
+        }
+    }
 }
