@@ -78,7 +78,7 @@ fn what_is_written_is_read() {
         .map(|it| it.histogram.decode().unwrap().count())
         .collect();
     assert_eq!(counts, [3, 1, 0]);
-    assert_eq!(intervals[0].histogram.line(), 5);
+    assert_eq!(intervals[0].histogram.line(), 6);
 }
 
 #[test]
@@ -90,8 +90,21 @@ fn the_header_is_what_viewers_look_for() {
     assert_eq!(lines[2..4], ["#[series lateness]", "#[two lines]"]);
     let start = "#[StartTime: 1441812279.474 (seconds since epoch), Wed Sep 09 15:24:39 UTC 2015]";
     assert_eq!(lines[4], start);
-    assert!(lines[5].starts_with("\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\","));
+    assert_eq!(
+        lines[5],
+        "#[BaseTime: 1441812279.474 (seconds since epoch)]"
+    );
+    assert!(lines[6].starts_with("\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\","));
     assert!(text.ends_with('\n'));
+}
+
+/// As on a board without a battery for its clock.
+#[test]
+fn a_log_of_a_clock_that_was_never_set_has_its_times() {
+    let mut log = IntervalLogWriter::new(Vec::new(), 40.0).unwrap();
+    log.append(None, 0.0, 1.0, &Histogram::new()).unwrap();
+    let (intervals, _) = sound(&log.into_inner());
+    assert_eq!((intervals[0].relative_s, intervals[0].start_s), (0.0, 40.0));
 }
 
 #[test]
@@ -115,12 +128,12 @@ fn a_log_cut_anywhere_opens_and_says_so() {
         let lines = complete + usize::from(nearly);
         assert_eq!(
             intervals[..],
-            whole[..lines.saturating_sub(4)],
+            whole[..lines.saturating_sub(5)],
             "cut at {cut}"
         );
         let at_an_end = nearly || cut == 0 || ends.contains(&cut);
         // A comment or a legend does not show whether it is complete.
-        if complete >= 4 {
+        if complete >= 5 {
             assert_eq!(truncated, !at_an_end, "cut at {cut}");
         }
     }
@@ -135,7 +148,7 @@ fn damage_before_the_last_line_is_an_error_and_reading_goes_on() {
         field: Field::IntervalLength,
         text: "1.0x7".into(),
     };
-    assert_eq!(cause(&intervals[0]), (5, &number));
+    assert_eq!(cause(&intervals[0]), (6, &number));
     assert_eq!(intervals.len(), 3);
     assert!(intervals[1..].iter().all(Result::is_ok));
 }
@@ -144,10 +157,10 @@ fn damage_before_the_last_line_is_an_error_and_reading_goes_on() {
 fn a_cut_line_that_was_appended_to_is_an_error() {
     let text = three();
     let cut = text.len() - 30;
-    let glued = format!("{}{}", &text[..cut], text.lines().nth(4).unwrap());
+    let glued = format!("{}{}", &text[..cut], text.lines().nth(5).unwrap());
     let (intervals, truncated) = read(glued.as_bytes());
     assert!(!truncated);
-    assert_eq!(cause(&intervals[2]).0, 7);
+    assert_eq!(cause(&intervals[2]).0, 8);
 }
 
 #[test]
@@ -222,7 +235,7 @@ fn numbers_that_are_none() {
 #[test]
 fn a_damaged_payload_is_an_error_that_names_the_line() {
     let text = three();
-    let line = text.lines().nth(4).unwrap();
+    let line = text.lines().nth(5).unwrap();
     let damaged = line.replace("HISTFAAAA", "HISTFAAAB");
     let mut bytes = BASE64.decode(line.rsplit(',').next().unwrap()).unwrap();
     let last = bytes.len() - 1;
@@ -302,7 +315,7 @@ fn a_reader_that_fails_ends_the_log() {
     assert_eq!(results.len(), 3);
     let error = results[2].as_ref().unwrap_err();
     assert!(
-        matches!(error, ReadLogError::Read { line: 6, .. }),
+        matches!(error, ReadLogError::Read { line: 7, .. }),
         "{error}"
     );
 }

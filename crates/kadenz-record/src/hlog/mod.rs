@@ -11,6 +11,7 @@
 //! #[Logged with jHiccup-compatible Kadenz 0.1.0]
 //! #[Histogram log format version 1.3]
 //! #[StartTime: 1441812279.474 (seconds since epoch), Wed Sep 09 15:24:39 UTC 2015]
+//! #[BaseTime: 1441812279.474 (seconds since epoch)]
 //! "StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"
 //! 0.127,1.007,2.769,HISTFAAAAEV42pNpmSzMwMCgyAAB...
 //! Tag=early,0.127,1.007,0.012,HISTFAAAAEJ42pNpmSzM...

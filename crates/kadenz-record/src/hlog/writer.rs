@@ -32,6 +32,9 @@ pub fn header(start_s: f64, comments: &[&str]) -> String {
     }
     let date = java_date(start_s);
     lines += &format!("#[StartTime: {start_s:.3} (seconds since epoch), {date}]\n");
+    // Without it readers guess by the distance to the start time whether timestamps are relative, which is wrong for
+    // a start in 1970, as that of a board whose clock has not been set.
+    lines += &format!("#[BaseTime: {start_s:.3} (seconds since epoch)]\n");
     lines += "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\
               \"Interval_Compressed_Histogram\"\n";
     lines
