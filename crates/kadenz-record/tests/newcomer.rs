@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::time::Duration;
+
 use common::{INTERVAL, intervals, numbered, run, sequences, spec};
 use kadenz_record::run::folder::{AddSeriesError, RunReader, RunWriter};
 use kadenz_record::run::model::EndedBy;
@@ -44,4 +46,18 @@ fn a_name_that_is_taken_is_refused_and_the_run_goes_on() {
     let run = running.finish(EndedBy::Finished).expect("finishes");
     assert_eq!(run.series.len(), 1);
     assert!(run.complete);
+}
+
+#[test]
+fn a_series_that_joined_a_run_is_in_it_also_if_the_run_is_dropped_before_the_next_interval() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let writer = RunWriter::create(folder.path(), run()).expect("creates");
+    let running = writer.start(Duration::from_secs(3600)).expect("starts");
+    let mut recorder = running.series(spec("late", false)).expect("joins");
+    (0..10).for_each(|n| recorder.record(numbered(n)));
+    drop(running);
+    let reader = RunReader::open(folder.path()).expect("opens");
+    let series = &reader.run().series;
+    assert_eq!((series.len(), reader.complete()), (1, false));
+    assert_eq!(series[0].counts.recorded, 10);
 }

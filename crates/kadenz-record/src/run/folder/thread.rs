@@ -28,6 +28,8 @@ impl WriterThread {
             let stopped = self.stop.recv_timeout(sleep) != Err(RecvTimeoutError::Timeout);
             if stopped {
                 self.flip();
+                // A run that is dropped has no other last `run.json`.
+                self.refresh_run_json();
                 return self.series;
             }
             if self.schedule.flip_due(self.shared.now()) {
