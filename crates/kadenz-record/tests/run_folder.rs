@@ -230,6 +230,12 @@ fn what_is_no_run_is_named() {
     };
     assert!(matches!(open(None), OpenRunError::NoRun { .. }));
     assert!(matches!(open(Some("")), OpenRunError::NeverBegan { .. }));
+    let log = folder.path().join("wakeup.hlog");
+    std::fs::write(&log, "its values").expect("writes");
+    let error = open(Some(""));
+    assert!(matches!(error, OpenRunError::Emptied { .. }), "{error}");
+    assert!(!error.to_string().contains("remove"), "{error}");
+    std::fs::remove_file(log).expect("removes");
     let error = open(Some("{\"version\": 1,\n \"kadenz\": 7}"));
     assert!(matches!(error, OpenRunError::Malformed { .. }), "{error}");
     assert!(error.to_string().contains("line 2"), "{error}");

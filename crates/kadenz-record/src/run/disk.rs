@@ -35,8 +35,8 @@ pub trait Disk: Send + Sync {
     /// The operating system's error; [`io::ErrorKind::AlreadyExists`] if the file exists.
     fn create(&self, path: &Path) -> io::Result<Box<dyn AppendOnly>>;
 
-    /// Replaces a file atomically: a reader, also after a crash, finds the old or the new content. With `durable`
-    /// it waits until the disk has it.
+    /// Replaces a file atomically: a reader, also after a power cut, finds the old or the new content. With `durable`
+    /// it waits until the disk has the new one.
     ///
     /// # Errors
     /// The operating system's error; the file then keeps its old content.
@@ -58,8 +58,7 @@ impl Disk for LocalDisk {
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(".new");
         let new = path.with_file_name(name);
-        let written =
-            write_whole(&new, content, durable).and_then(|()| std::fs::rename(&new, path));
+        let written = write_whole(&new, content).and_then(|()| std::fs::rename(&new, path));
         if let Err(error) = written {
             // The incomplete new file takes room on a full disk and is of no use.
             let _ = std::fs::remove_file(&new);
@@ -73,17 +72,18 @@ impl Disk for LocalDisk {
     }
 }
 
-fn write_whole(path: &Path, content: &[u8], durable: bool) -> io::Result<()> {
+/// Waits until the disk has the content: else, after a power cut, the new name may lead to an empty file.
+fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     // A file that a killed process left, or a link to another place.
     let _ = std::fs::remove_file(path);
     let mut file = File::create_new(path)?;
     file.write_all(content)?;
-    if durable { file.sync_all() } else { Ok(()) }
+    file.sync_all()
 }
 
 /// Waits until the names in a folder are on the disk.
 #[cfg(unix)]
-fn sync_directory(path: &Path) -> io::Result<()> {
+pub(super) fn sync_directory(path: &Path) -> io::Result<()> {
     let path = if path.as_os_str().is_empty() {
         Path::new(".")
     } else {
@@ -94,7 +94,7 @@ fn sync_directory(path: &Path) -> io::Result<()> {
 
 /// On other systems a folder cannot be opened like a file; the rename is as durable as the system makes it.
 #[cfg(not(unix))]
-fn sync_directory(_path: &Path) -> io::Result<()> {
+pub(super) fn sync_directory(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 

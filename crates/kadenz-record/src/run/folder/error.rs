@@ -187,9 +187,19 @@ pub enum OpenRunError {
         /// The operating system's error.
         source: io::Error,
     },
-    /// `run.json` is empty: the run was killed before it began.
+    /// `run.json` is empty and alone in its folder: the run was killed before it began.
     #[error("{} is empty: the run was killed before it began; remove its folder", path.display())]
     NeverBegan {
+        /// The path of `run.json`.
+        path: PathBuf,
+    },
+    /// `run.json` is empty, and the folder holds other files: the power failed.
+    #[error(
+        "{} is empty: the power failed while the run was measured. The files beside it hold its values: keep them, \
+         and restore run.json from a copy",
+        path.display()
+    )]
+    Emptied {
         /// The path of `run.json`.
         path: PathBuf,
     },

@@ -123,8 +123,11 @@ fn read(dir: &Path) -> Result<Run, OpenRunError> {
 /// Parses the bytes of a `run.json`.
 fn parse(bytes: &[u8], path: &Path) -> Result<Run, OpenRunError> {
     if bytes.is_empty() {
-        return Err(OpenRunError::NeverBegan {
-            path: path.to_owned(),
+        let path = path.to_owned();
+        return Err(if is_alone(&path) {
+            OpenRunError::NeverBegan { path }
+        } else {
+            OpenRunError::Emptied { path }
         });
     }
     let malformed = |cause: String| OpenRunError::Malformed {
@@ -146,6 +149,16 @@ fn parse(bytes: &[u8], path: &Path) -> Result<Run, OpenRunError> {
         });
     }
     serde_json::from_slice(bytes).map_err(|error| malformed(error.to_string()))
+}
+
+/// Whether the folder of this `run.json` is known to hold nothing else.
+fn is_alone(path: &Path) -> bool {
+    let is_ours = |entry: std::fs::DirEntry| {
+        let name = entry.file_name();
+        name.as_encoded_bytes().starts_with(RUN_JSON.as_bytes())
+    };
+    let entries = path.parent().map(std::fs::read_dir);
+    entries.is_some_and(|it| it.is_ok_and(|mut it| it.all(|entry| entry.is_ok_and(is_ours))))
 }
 
 /// The fields that every version of the format has.
