@@ -102,6 +102,48 @@ fn a_growing_run_is_readable_after_every_part_and_grows_on_after_a_crash() {
     assert_eq!(whole.run().series.len(), 2);
 }
 
+/// As after a power cut, when the disk had `run.json` and not yet all of the log.
+#[test]
+fn a_run_whose_log_is_shorter_than_stated_is_counted_again_though_it_was_complete() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("whole");
+    let mut whole = GrowingRun::create(&dir, run()).expect("creates");
+    let mut bytes = Vec::new();
+    for n in 0..3 {
+        let part = part(&folder.path().join(n.to_string()), 0, 300);
+        whole.add(&part, &[("lateness", "cell")]).expect("grows");
+        bytes.push(whole.run().series[0].files.hlog_bytes.expect("bytes"));
+    }
+    whole.finish(EndedBy::Finished).expect("finishes");
+    let log = std::fs::read_to_string(dir.join("cell.hlog")).expect("reads");
+    let first_line = log.find(",HIST").expect("an interval");
+    let first_line = first_line + log[first_line..].find('\n').expect("its end") + 1;
+    // A part can end with intervals without values.
+    for (left, parts) in [(bytes[1], 2), (bytes[1] - 1, 2), (first_line as u64, 1)] {
+        let log = std::fs::OpenOptions::new()
+            .write(true)
+            .open(dir.join("cell.hlog"));
+        log.expect("a log").set_len(left).expect("cuts");
+        let whole = GrowingRun::reopen(&dir).expect("opens again");
+        let series = whole.run().series[0].clone();
+        let run = whole.finish(EndedBy::Finished).expect("finishes");
+        let there = intervals(&RunReader::open(&dir).expect("opens"), "cell");
+        let counts = series.counts;
+        assert_eq!(
+            (counts.recorded, counts.early),
+            (there.recorded, there.early)
+        );
+        assert!(!there.truncated && there.recorded < 900, "{there:?}");
+        assert!(
+            series.files.hlog_parts.is_some_and(|it| it <= parts),
+            "{left}"
+        );
+        let (start_s, length_s) = *there.spans.last().expect("an interval");
+        let end_s = run.duration_ns as f64 / 1e9;
+        assert!((start_s + length_s - end_s).abs() < 0.002, "{end_s}");
+    }
+}
+
 /// The logs, and the content of `run.json`.
 fn on_disk(dir: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = std::fs::read_dir(dir).expect("lists");

@@ -17,7 +17,7 @@ use super::{RUN_JSON, inside, writer};
 use crate::histogram::Histogram;
 use crate::hlog::writer::{LineEncoder, header};
 use crate::recorder::Counts;
-use crate::run::disk::LocalDisk;
+use crate::run::disk::{LocalDisk, sync_directory};
 use crate::run::labels::Labels;
 use crate::run::model::{EndedBy, FORMAT_VERSION, Run, Series, SeriesFiles};
 
@@ -96,16 +96,20 @@ impl GrowingRun {
     /// # Errors
     /// [`OpenRunError`] if there is no run, or it cannot be read or written.
     pub fn reopen(dir: &Path) -> Result<Self, OpenRunError> {
-        let (_, mut run) = reader::as_written(dir)?;
-        if !cut_back(dir, &run)? {
-            // The counts do not match the logs, or the length of a log was not stated.
-            run = RunReader::open(dir)?.run().clone();
-        }
-        for series in &mut run.series {
+        let (_, stated) = reader::as_written(dir)?;
+        let mut run = match cut_back(dir, &stated)? {
+            LogLength::AsStated => stated.clone(),
+            LogLength::NotStated => RunReader::open(dir)?.run().clone(),
+            LogLength::Shorter => RunReader::counted_anew(dir, stated.clone()).run().clone(),
+        };
+        for (series, stated) in run.series.iter_mut().zip(&stated.series) {
             let path = dir.join(log_name(&series.name));
             let length = std::fs::metadata(&path).map(|it| it.len());
-            series.files.hlog_bytes =
-                Some(length.map_err(|source| OpenRunError::Unreadable { path, source })?);
+            let length = length.map_err(|source| OpenRunError::Unreadable { path, source })?;
+            if stated.files.hlog_bytes.is_some_and(|it| it > length) {
+                series.files.hlog_parts = parts_left(stated, series.counts.recorded);
+            }
+            series.files.hlog_bytes = Some(length);
         }
         run.complete = false;
         run.ended_by = None;
@@ -153,7 +157,8 @@ impl GrowingRun {
     /// Appends series of a part: the first name is the part's, the second this run's, which is made at its first
     /// part with the properties that the series has there.
     ///
-    /// A part that cannot be read, or not be written to its end, leaves this run as it was.
+    /// A part that cannot be read, or not be written to its end, leaves this run as it was. When this returns, the
+    /// disk has the part, so that the part's own folder may be removed.
     ///
     /// # Errors
     /// [`AddPartError`] if the part lacks a series or cannot be read, or this run not be written.
@@ -228,6 +233,7 @@ impl GrowingRun {
             // A log that `run.json` does not name belongs to a part that was not taken over.
             let mut file = create_anew(&path).map_err(failed)?;
             file.write_all(header.as_bytes()).map_err(failed)?;
+            sync_directory(&self.dir).map_err(failed)?;
             run.series.push(grown_like(name, labels, like));
             run.series.len() - 1
         };
@@ -259,7 +265,7 @@ impl GrowingRun {
 
     fn write_as(&self, run: &Run) -> Result<(), AddPartError> {
         let path = self.dir.join(RUN_JSON);
-        super::write(&LocalDisk, &path, run, false)
+        super::write(&LocalDisk, &path, run, true)
             .map_err(|source| AddPartError::Write { path, source })
     }
 }
@@ -302,11 +308,19 @@ fn create_anew(path: &Path) -> io::Result<File> {
     }
 }
 
+/// The whole parts that the values left in a log make up, if all parts of the series have as many.
+fn parts_left(stated: &Series, left: u64) -> Option<u32> {
+    let parts = u128::from(stated.files.hlog_parts?);
+    let whole = (parts * u128::from(left)).checked_div(u128::from(stated.counts.recorded));
+    Some(u32::try_from(whole.unwrap_or(0).min(parts)).unwrap_or(u32::MAX))
+}
+
 /// Appends bytes to the log of a series, or cuts away what was written of them; returns its length then.
 fn append_whole(dir: &Path, series: &str, bytes: &[u8]) -> io::Result<u64> {
     let mut file = inside::open_with(OpenOptions::new().write(true), dir, &log_name(series))?;
     let good = file.seek(SeekFrom::End(0))?;
-    if let Err(error) = file.write_all(bytes) {
+    // `run.json` must not state more than the disk has.
+    if let Err(error) = file.write_all(bytes).and_then(|()| file.sync_all()) {
         // If this fails as well, reopening cuts the line away.
         let _ = file.set_len(good);
         return Err(error);
@@ -314,27 +328,39 @@ fn append_whole(dir: &Path, series: &str, bytes: &[u8]) -> io::Result<u64> {
     Ok(good + bytes.len() as u64)
 }
 
-/// Cuts every log back to the bytes that count. Returns false where a log is shorter, or where the count is not
-/// stated: then it cuts the log back to its last whole line.
-fn cut_back(dir: &Path, run: &Run) -> Result<bool, OpenRunError> {
-    let mut all = true;
+/// The length of a log, compared with the bytes that count according to `run.json`; the last one is the worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum LogLength {
+    /// The log has them all.
+    AsStated,
+    /// An older program wrote `run.json`, without them.
+    NotStated,
+    /// The log lacks some: the disk did not have them when the power failed.
+    Shorter,
+}
+
+/// Cuts every log back to the bytes that count, or to its last whole line where it is shorter or the count is not
+/// stated. Returns the worst length.
+fn cut_back(dir: &Path, run: &Run) -> Result<LogLength, OpenRunError> {
+    let mut worst = LogLength::AsStated;
     for series in &run.series {
         let name = log_name(&series.name);
         let cut = cut_log(dir, &name, series.files.hlog_bytes);
-        all &= cut.map_err(|source| OpenRunError::Unreadable {
+        worst = worst.max(cut.map_err(|source| OpenRunError::Unreadable {
             path: dir.join(name),
             source,
-        })?;
+        })?);
     }
-    Ok(all)
+    Ok(worst)
 }
 
-fn cut_log(dir: &Path, name: &str, counts: Option<u64>) -> io::Result<bool> {
+fn cut_log(dir: &Path, name: &str, counts: Option<u64>) -> io::Result<LogLength> {
     let file = inside::open_with(OpenOptions::new().read(true).write(true), dir, name)?;
     let length = file.metadata()?.len();
-    match counts.filter(|counts| *counts <= length) {
-        Some(counts) => file.set_len(counts).map(|()| true),
-        None => cut_torn_line(file).map(|()| false),
+    match counts {
+        Some(counts) if counts <= length => file.set_len(counts).map(|()| LogLength::AsStated),
+        Some(_) => cut_torn_line(file).map(|()| LogLength::Shorter),
+        None => cut_torn_line(file).map(|()| LogLength::NotStated),
     }
 }
 

@@ -44,6 +44,14 @@ impl RunReader {
         Ok(reader)
     }
 
+    /// The run in `dir`, with its counts taken from its files.
+    pub(super) fn counted_anew(dir: &Path, run: Run) -> Self {
+        let dir = dir.to_owned();
+        let mut reader = Self { dir, run };
+        reader.recount();
+        reader
+    }
+
     /// The content of `run.json`; for an incomplete run with counts taken from the files.
     #[must_use]
     pub fn run(&self) -> &Run {
