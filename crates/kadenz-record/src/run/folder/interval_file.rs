@@ -125,6 +125,16 @@ pub(super) struct SampleFile {
     ended: bool,
 }
 
+/// The result of emptying a ring.
+pub(super) struct Drained {
+    /// How full it was, 0 to 1.
+    pub(super) fullness: f64,
+    /// The result of writing, if there was enough to write.
+    pub(super) written: Option<io::Result<()>>,
+    /// Samples for which memory had no room.
+    pub(super) dropped: u64,
+}
+
 impl SampleFile {
     /// A file whose header is the first thing to be written.
     pub(super) fn new(journal: Journal, mut encoder: SampleEncoder, ring: SampleConsumer) -> Self {
@@ -141,18 +151,21 @@ impl SampleFile {
         }
     }
 
-    /// Empties the ring, and returns how full it was, 0 to 1. If a whole batch has come together, it writes the
-    /// batch and returns the result.
-    pub(super) fn drain(&mut self) -> (f64, Option<io::Result<()>>) {
+    /// Empties the ring. If a whole batch has come together, it writes the batch.
+    pub(super) fn drain(&mut self) -> Drained {
         let waiting = self.ring.len();
         let room = MAX_HELD_SAMPLES.saturating_sub(self.held.len());
         let taken = self.ring.drain_into(&mut self.held, room.min(waiting));
         for _ in taken..waiting {
             self.ring.pop();
-            self.dropped += 1;
         }
-        let written = (self.held.len() >= BATCH).then(|| self.flush());
-        (waiting as f64 / self.ring.capacity() as f64, written)
+        let dropped = (waiting - taken) as u64;
+        self.dropped += dropped;
+        Drained {
+            fullness: waiting as f64 / self.ring.capacity() as f64,
+            written: (self.held.len() >= BATCH).then(|| self.flush()),
+            dropped,
+        }
     }
 
     /// Writes the held samples.
@@ -214,6 +227,7 @@ mod tests {
 
     use super::*;
     use crate::run::disk::{Disk, sim::SmallDisk};
+    use crate::samples::{ring, writer::SamplesHeader};
 
     fn interval(values: std::ops::Range<i64>) -> SignedHistogram {
         let mut histogram = SignedHistogram::new();
@@ -256,6 +270,22 @@ mod tests {
             "2.000,1.000,0.000",
         ];
         assert_eq!(starts(&path), expected);
+    }
+
+    #[test]
+    fn samples_for_which_memory_has_no_room_are_counted() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let disk = SmallDisk::with_room(0);
+        let file = disk.create(&folder.path().join("a.samples.arrow"));
+        let encoder = SampleEncoder::new(&SamplesHeader::default()).expect("a header");
+        let (mut producer, consumer) = ring(8);
+        let mut file = SampleFile::new(Journal::new(file.expect("creates")), encoder, consumer);
+        file.held.resize(MAX_HELD_SAMPLES - 1, Sample::default());
+        let pushed = (0..5).all(|_| producer.push(Sample::default()));
+        assert!(pushed, "the ring has room");
+        let drained = file.drain();
+        assert_eq!((drained.dropped, file.dropped()), (4, 4));
+        assert!(drained.written.is_some_and(|it| it.is_err()));
     }
 
     #[test]

@@ -285,6 +285,11 @@ impl RunContext {
         self.lock().troubles.note(file, now, attempt);
     }
 
+    /// Records that samples for `file` were dropped.
+    pub(super) fn note_dropped(&self, file: &str, samples: u64) {
+        self.lock().troubles.note_dropped(file, samples);
+    }
+
     /// The failures to write, in the order in which they began.
     pub(super) fn troubles(&self) -> Vec<WriteTrouble> {
         self.lock().troubles.all().to_vec()

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::error::AddSeriesError;
-use super::interval_file::{IntervalFile, SampleFile};
+use super::interval_file::{Drained, IntervalFile, SampleFile};
 use super::journal::Journal;
 use super::writer;
 use crate::histogram::SignedHistogram;
@@ -161,8 +161,8 @@ impl SeriesWriter {
             .append(self.span.0, self.span.1, &self.interval)
     }
 
-    /// Empties the ring, and returns how full it was, and the result of writing if there was enough to write.
-    pub(super) fn drain(&mut self) -> Option<(f64, Option<io::Result<()>>)> {
+    /// Empties the ring, if there is one.
+    pub(super) fn drain(&mut self) -> Option<Drained> {
         Some(self.samples.as_mut()?.drain())
     }
 

@@ -47,11 +47,16 @@ impl WriterThread {
     fn drain(&mut self) {
         let mut fullest: f64 = 0.0;
         for series in &mut self.series {
-            if let Some((fullness, written)) = series.drain() {
-                fullest = fullest.max(fullness);
-                if let Some(written) = written {
-                    self.shared.note(&series.samples_name, &written);
-                }
+            let Some(drained) = series.drain() else {
+                continue;
+            };
+            fullest = fullest.max(drained.fullness);
+            if let Some(written) = drained.written {
+                self.shared.note(&series.samples_name, &written);
+            }
+            if drained.dropped > 0 {
+                let name = &series.samples_name;
+                self.shared.note_dropped(name, drained.dropped);
             }
         }
         self.schedule.adapt(fullest);

@@ -21,6 +21,8 @@ pub struct WriteTrouble {
     pub until: Option<Duration>,
     /// How often writing failed.
     pub attempts: u64,
+    /// Samples that were dropped meanwhile, because memory holds only so many for a disk that accepts none.
+    pub dropped: u64,
 }
 
 impl WriteTrouble {
@@ -32,13 +34,20 @@ impl WriteTrouble {
             since,
             until,
             attempts,
+            dropped,
         } = self;
         let since = since.as_secs_f64();
         let outcome = until.map_or_else(
             || "to the end; what it lacks is lost".to_owned(),
             |until| {
                 let until = until.as_secs_f64();
-                format!("to {until:.1} s; what it lacked was kept and written then")
+                match dropped {
+                    0 => format!("to {until:.1} s; what it lacked was kept and written then"),
+                    _ => format!(
+                        "to {until:.1} s; {dropped} samples were dropped meanwhile, what else it lacked was kept and \
+                         written then"
+                    ),
+                }
             },
         );
         Warning::new(
@@ -74,7 +83,15 @@ impl Troubles {
                 since: at,
                 until: None,
                 attempts: 1,
+                dropped: 0,
             }),
+        }
+    }
+
+    /// Records that samples for `file` were dropped, as it could not be written for too long.
+    pub(super) fn note_dropped(&mut self, file: &str, samples: u64) {
+        if let Some(last) = self.0.iter_mut().rfind(|trouble| trouble.file == file) {
+            last.dropped += samples;
         }
     }
 
@@ -117,6 +134,24 @@ mod tests {
             text.contains("a.hlog") && text.contains("written then"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn nothing_is_called_kept_that_was_dropped() {
+        let mut troubles = Troubles::default();
+        let at = Duration::from_secs;
+        for (begin, dropped) in [(1, 7), (3, 0)] {
+            troubles.note("a.samples.arrow", at(begin), &full());
+            troubles.note_dropped("a.samples.arrow", dropped);
+            troubles.note("a.samples.arrow", at(begin + 1), &Ok(()));
+        }
+        let texts = troubles.all().iter().map(|it| it.warning().text);
+        let [first, second] = texts.collect::<Vec<_>>().try_into().unwrap();
+        assert!(
+            first.contains("7 samples were dropped meanwhile"),
+            "{first}"
+        );
+        assert!(!second.contains("dropped"), "{second}");
     }
 
     #[test]
