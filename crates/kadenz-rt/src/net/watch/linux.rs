@@ -38,8 +38,14 @@ impl SystemWaker {
         }
     }
 
+    /// Signals as a waker does whose flag was taken before its event came.
+    #[cfg(test)]
+    pub(super) fn signal_late(&self) {
+        self.0.1.signal();
+    }
+
     /// Makes later waits wait again.
-    fn clear(&self) {
+    pub(super) fn clear(&self) {
         self.0.1.clear();
     }
 
@@ -137,7 +143,7 @@ mod tests {
     #[test]
     fn an_event_that_comes_after_its_wake_was_taken_ends_one_wait_only() {
         let mut watch = SystemWatch::create().unwrap();
-        watch.waker.0.1.signal();
+        watch.waker.signal_late();
         let soon = || clock::now() + Duration::from_millis(50);
         assert_eq!(watch.wait(Wait::Until(soon())).unwrap(), WakeCause::Nothing);
         let (begin, end) = (clock::now(), soon());
