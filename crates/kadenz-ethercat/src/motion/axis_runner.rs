@@ -67,6 +67,8 @@ pub struct AxisRunner {
     regulator: Pid,
     approach: Quintic,
     reading: Option<Reading>,
+    /// Whether the outputs that it does not write have their values.
+    is_preset: bool,
     /// The position that it holds while the others are not enabled yet.
     held: Option<f64>,
     /// Whether it left operation by itself; it then stays without power until all axes are enabled again.
@@ -103,6 +105,7 @@ impl AxisRunner {
             limits,
             regulator: Pid::new(gains),
             reading: None,
+            is_preset: false,
             held: None,
             out: false,
             reset: FaultReset::Unused,
@@ -363,6 +366,9 @@ impl AxisRunner {
         let reset = is_enabling && self.resets();
         let outputs = context.outputs_of(self.axis.device());
         let state = self.state();
+        if !std::mem::replace(&mut self.is_preset, true) {
+            self.axis.preset(outputs);
+        }
         self.axis.write(outputs, state, goal, reset, target);
     }
 

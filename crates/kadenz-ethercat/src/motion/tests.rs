@@ -35,6 +35,7 @@ mod following;
 mod hearing;
 mod late;
 mod models;
+mod outputs;
 mod units;
 
 /// A segment in OP with its axes.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::mapping::{self, Mapping};
+use super::preset::Presets;
 use super::units::{UnitSettings, Units};
 use super::{Axis, Control, Fields};
 use crate::main_device::assignment::entries;
@@ -34,6 +35,11 @@ pub enum CommissionError {
         "object 0x{0:04X} is mapped across bytes; map it at a whole byte with 8, 16 or 32 bits"
     )]
     Unaligned(u16),
+    /// A limit is among the outputs, and the device does not report its value.
+    #[error(
+        "object 0x{0:04X}, a limit, is mapped to its outputs, and it does not report the present value; take the object out of the mapping"
+    )]
+    Limit(u16),
     /// The device does not state a value without which its numbers have no unit.
     #[error(
         "it does not state object 0x{object:04X}, and Kadenz does not guess it; write {option} in the axis's table of the motion file"
@@ -93,8 +99,8 @@ pub fn is_drive(registers: &mut Registers<'_>, device: &mut SubDevice) -> Result
 }
 
 /// Makes a drive in PREOP an axis: assigns a PDO with the required objects where none is assigned, sets the mode of
-/// operation and the cycle, and reads the units, which `stated` overrides. Call it before
-/// [`prepare`](crate::main_device::bring_up::prepare), which lays out the process data. Waits, allocates.
+/// operation and the cycle, and reads the units, which `stated` overrides, and the other mapped outputs, which keep their
+/// values. Call it before [`prepare`](crate::main_device::bring_up::prepare), which lays out the process data. Waits, allocates.
 ///
 /// # Errors
 /// [`CommissionError`].
@@ -114,6 +120,7 @@ pub fn commission(
         mapping = Mapping::learn(registers, device)?;
     }
     let fields = fields(&mapping, target)?;
+    let presets = Presets::read(registers, device, &mapping)?;
     let mut mail = mapping::mail(device)?;
     settle(registers, &mut mail, control, cycle)?;
     let units = Units::read(registers, &mut mail)?;
@@ -123,6 +130,7 @@ pub fn commission(
         fields,
         scale: units.scale(stated, control)?,
         units,
+        presets,
     })
 }
 

@@ -3,6 +3,7 @@
 mod again;
 mod commission;
 mod mapping;
+mod preset;
 mod units;
 
 pub use again::DriveSetup;
@@ -13,6 +14,7 @@ pub use units::{UnitSettings, Units};
 use std::f64::consts::TAU;
 
 use crate::wire::cia402::{Controlword, DriveState, Goal, OperationMode, Statusword};
+use preset::Presets;
 
 /// The value that a drive gets as its set-point every cycle.
 ///
@@ -154,6 +156,7 @@ pub struct Axis {
     scale: Scale,
     /// The units that the drive reports.
     units: Units,
+    presets: Presets,
 }
 
 impl Axis {
@@ -195,6 +198,13 @@ impl Axis {
             torque: torque.map(|(field, rated)| get(field) / 1000.0 * rated),
             error_code: self.fields.error_code.map(|it| it.get(inputs) as u16),
         }
+    }
+
+    /// Writes the values that the drive had at its commissioning to all mapped outputs that the axis does not write,
+    /// such as limits and digital outputs. Call it once, before the first [`write`](Self::write): the image of the
+    /// outputs keeps them.
+    pub fn preset(&self, outputs: &mut [u8]) {
+        self.presets.write(outputs);
     }
 
     /// Writes the controlword that brings the drive nearer to a goal, and a target in the unit of its control. Resets

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
+use crate::description::PdoEntry;
 use crate::sim::coe::Dictionary;
 use crate::sim::model::drive::{Drive, Parameters, description};
 use crate::sim::model::{Behaviour, Device, Moment};
 use crate::sim::{Application, Decision, Model, Pdi, Signal, StateChange, Time};
 use crate::wire::State;
 use crate::wire::cia402::object;
-use crate::wire::coe::{Abort, Address, Emergency};
+use crate::wire::coe::{Abort, Address, DataType, Emergency};
 
 /// A drive that does not have some objects.
 pub(super) fn drive(parameters: Parameters, without: &[u16]) -> Model {
@@ -22,6 +23,19 @@ fn model(behaviour: impl Behaviour, parameters: Parameters, without: &[u16]) -> 
         coe.objects.retain(|it| !without.contains(&it.index));
     }
     Device::new(description, behaviour).model().unwrap()
+}
+
+/// A drive whose PDO 0x1600 carries these objects.
+pub(super) fn with_outputs(indices: &[(u16, DataType)]) -> Model {
+    let parameters = Parameters::default();
+    let mut description = description("joint", 7, &parameters);
+    let entries = indices.iter();
+    description.pdos[0].entries = entries
+        .map(|(index, data_type)| PdoEntry::new(*index, 0, "output", *data_type))
+        .collect();
+    Device::new(description, Drive::new(parameters))
+        .model()
+        .unwrap()
 }
 
 /// A controlword that a drive obeys once in place of the MainDevice's; 0 for none.

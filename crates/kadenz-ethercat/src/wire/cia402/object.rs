@@ -38,6 +38,10 @@ pub const TARGET_POSITION: u16 = 0x607A;
 pub const HOME_OFFSET: u16 = 0x607C;
 /// Which values have the reverse sign, u8; [`Polarity`](super::Polarity).
 pub const POLARITY: u16 = 0x607E;
+/// Limit of a profile's velocity in increments/s, u32.
+pub const PROFILE_VELOCITY_LIMIT: u16 = 0x607F;
+/// Limit of the motor's speed in 1/min, u32.
+pub const MOTOR_SPEED_LIMIT: u16 = 0x6080;
 /// Velocity of a profile in increments/s, u32.
 pub const PROFILE_VELOCITY: u16 = 0x6081;
 /// Acceleration of a profile in increments/s2, u32.
@@ -66,6 +70,10 @@ pub const VELOCITY_OFFSET: u16 = 0x60B1;
 pub const TORQUE_OFFSET: u16 = 0x60B2;
 /// The MainDevice's cycle: value (1, u8) and power of ten of a second (2, i8).
 pub const INTERPOLATION_TIME: u16 = 0x60C2;
+/// Limit of torque in the positive direction, in thousandths of the rated, u16.
+pub const POSITIVE_TORQUE_LIMIT: u16 = 0x60E0;
+/// Limit of torque in the negative direction, in thousandths of the rated, u16.
+pub const NEGATIVE_TORQUE_LIMIT: u16 = 0x60E1;
 /// Following error in increments, i32.
 pub const FOLLOWING_ERROR: u16 = 0x60F4;
 /// Inputs of the drive, u32.

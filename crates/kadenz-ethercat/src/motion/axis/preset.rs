@@ -1,0 +1,96 @@
+//! Mapped outputs of a drive that the axis does not write: they keep the values that the drive has.
+
+use super::commission::CommissionError;
+use super::mapping::{self, Mapping};
+use crate::main_device::device::SubDevice;
+use crate::main_device::exchange::Registers;
+use crate::main_device::sdo::{self, optional};
+use crate::wire::cia402::object;
+use crate::wire::copy_bits;
+
+/// Commands, which begin with 0: an old target or offset must not move the axis.
+const COMMANDS: [u16; 8] = [
+    object::CONTROLWORD,
+    object::MODE,
+    object::TARGET_TORQUE,
+    object::TARGET_POSITION,
+    object::POSITION_OFFSET,
+    object::VELOCITY_OFFSET,
+    object::TORQUE_OFFSET,
+    object::TARGET_VELOCITY,
+];
+/// Limits, at which 0 takes the torque or the motion away.
+const LIMITS: [u16; 5] = [
+    object::TORQUE_LIMIT,
+    object::PROFILE_VELOCITY_LIMIT,
+    object::MOTOR_SPEED_LIMIT,
+    object::POSITIVE_TORQUE_LIMIT,
+    object::NEGATIVE_TORQUE_LIMIT,
+];
+/// The objects of a device's next axis have indices greater by this (CiA 402-2).
+const NEXT_AXIS: u16 = 0x800;
+
+/// The value of an output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct PresetOutput {
+    /// Its first bit in the device's outputs.
+    at: usize,
+    bits: usize,
+    value: Vec<u8>,
+}
+
+/// The values of all mapped outputs that are no commands.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Presets(Vec<PresetOutput>);
+
+impl Presets {
+    /// Reads the values that the drive has now. Waits, allocates.
+    ///
+    /// # Errors
+    /// [`CommissionError::Limit`] where it does not report a limit; others when it does not answer.
+    pub(super) fn read(
+        registers: &mut Registers<'_>,
+        device: &mut SubDevice,
+        mapping: &Mapping,
+    ) -> Result<Self, CommissionError> {
+        let mut mail = mapping::mail(device)?;
+        let mut all = Vec::new();
+        for it in &mapping.outputs {
+            let of_first = of_first_axis(it.address.index);
+            if it.address.index == 0 || COMMANDS.contains(&of_first) {
+                continue;
+            }
+            let value = sdo::read(registers, &mut mail, it.address, false);
+            match optional(value)? {
+                Some(value) => all.push(PresetOutput {
+                    at: it.at,
+                    bits: usize::from(it.bits).min(value.len() * 8),
+                    value,
+                }),
+                None if LIMITS.contains(&of_first) => {
+                    return Err(CommissionError::Limit(it.address.index));
+                }
+                None => {}
+            }
+        }
+        Ok(Self(all))
+    }
+
+    /// Writes the values.
+    ///
+    /// # Real-time safety
+    /// Real-time safe.
+    pub(super) fn write(&self, outputs: &mut [u8]) {
+        for it in &self.0 {
+            copy_bits(&it.value, 0, outputs, it.at, it.bits);
+        }
+    }
+}
+
+/// The index of the same object of a device's first axis.
+const fn of_first_axis(index: u16) -> u16 {
+    match index {
+        0x6000..=0x9FFF => 0x6000 + (index - 0x6000) % NEXT_AXIS,
+        other => other,
+    }
+}
