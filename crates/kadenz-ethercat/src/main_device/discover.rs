@@ -8,7 +8,7 @@ use super::sii::{Sii, SiiAccessError};
 use super::states::{self, StateError};
 use crate::wire::register::{
     ALIAS_CONTROL, DC_ACTIVATION, DC_OFFSET, DC_SYSTEM_TIME, DL_STATUS, FMMU, LOOP_CONTROL,
-    RX_ERRORS, STATION_ADDRESS, STATION_ALIAS, SYNC_MANAGER, TYPE, features,
+    RX_ERRORS, STATION_ADDRESS, STATION_ALIAS, SYNC_MANAGER, TYPE, WATCHDOG_DEFAULTS, features,
 };
 use crate::wire::sii::category;
 use crate::wire::{Configured, DlStatus, Position};
@@ -110,6 +110,10 @@ fn reset(registers: &mut Registers<'_>, count: u16) -> Result<(), DiscoverError>
     ] {
         registers.count_writing(all, register, &[0; 256][..bytes])?;
     }
+    // An earlier MainDevice may have switched watchdogs off: outputs would then stay without a MainDevice.
+    for (register, value) in WATCHDOG_DEFAULTS {
+        registers.count_writing(all, register, &value.to_le_bytes())?;
+    }
     Ok(())
 }
 
@@ -190,4 +194,31 @@ fn read_sii(sii: &mut Sii<'_, '_>) -> Result<Vec<u8>, SiiAccessError> {
         word += 2 + u32::from(words);
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::main_device::exchange::BlockingExchange;
+    use crate::main_device::link::Link;
+    use crate::sim::WirePort;
+    use crate::sim::humanoid::humanoid;
+    use crate::wire::register::{WATCHDOG_DIVIDER, WATCHDOG_PROCESS_DATA};
+
+    #[test]
+    fn watchdogs_that_an_earlier_main_device_switched_off_are_on_again() {
+        let mut link = Link::new(WirePort::new(humanoid(6).build().unwrap()), 1);
+        let mut exchange = BlockingExchange::over(&mut link);
+        let mut registers = Registers::by(&mut exchange);
+        for register in [WATCHDOG_DIVIDER, WATCHDOG_PROCESS_DATA] {
+            let all = Target::All(6);
+            let taken = registers.count_writing(all, register, &[0; 2]).unwrap();
+            assert_eq!(taken, 6);
+        }
+        for device in discover(&mut registers).unwrap() {
+            for (register, value) in WATCHDOG_DEFAULTS {
+                assert_eq!(registers.get_u16(device.target(), register).unwrap(), value);
+            }
+        }
+    }
 }

@@ -73,6 +73,9 @@ pub const WATCHDOG_DIVIDER: u16 = 0x0400;
 pub const WATCHDOG_PDI: u16 = 0x0410;
 /// Process data watchdog in ticks, u16.
 pub const WATCHDOG_PROCESS_DATA: u16 = 0x0420;
+/// The values that the watchdog of process data has after power on, by register: 1000 ticks of 100 us.
+pub(crate) const WATCHDOG_DEFAULTS: [(u16, u16); 2] =
+    [(WATCHDOG_DIVIDER, 2498), (WATCHDOG_PROCESS_DATA, 1000)];
 /// Bit 0: process data came in time, u16.
 pub const WATCHDOG_STATUS: u16 = 0x0440;
 /// How often process data came too late, u8.

@@ -14,6 +14,7 @@ use crate::main_device::mailbox::Numbering;
 use crate::main_device::states::longest;
 use crate::wire::register::{
     AL_CONTROL, FMMU, FMMU_SIZE, SII_CONFIGURATION, SYNC_MANAGER, SYNC_MANAGER_SIZE,
+    WATCHDOG_DEFAULTS,
 };
 use crate::wire::{AlControl, Configured, Fmmu, State};
 
@@ -262,6 +263,9 @@ fn clear(batch: &mut Batch, device: &SubDevice) {
         if !bytes.is_empty() {
             batch.write(device.target(), register, &bytes);
         }
+    }
+    for (register, value) in WATCHDOG_DEFAULTS {
+        batch.write(device.target(), register, &value.to_le_bytes());
     }
 }
 

@@ -7,15 +7,15 @@ use crate::control::inline_loop::InlineLoop;
 use crate::control::notice::Subscription;
 use crate::main_device::bring_up::{find, prepare};
 use crate::main_device::clocks::{self, Bounds, Clocks, Epoch};
-use crate::main_device::exchange::{BlockingExchange, FrameBuffer};
+use crate::main_device::exchange::{BlockingExchange, FrameBuffer, Target};
 use crate::main_device::link::Link;
 use crate::port::Side;
 use crate::sim::DeviceId;
 use crate::sim::WirePort;
 use crate::sim::fault::{Fault, WireFault};
 use crate::sim::humanoid::humanoid;
-use crate::wire::register::RX_ERRORS;
-use crate::wire::{AlStatusCode, Command, DatagramsMut};
+use crate::wire::register::{RX_ERRORS, WATCHDOG_DEFAULTS, WATCHDOG_PROCESS_DATA};
+use crate::wire::{AlStatusCode, Command, Configured, DatagramsMut};
 
 const MS: Duration = Duration::from_millis(1);
 const DEVICES: usize = 10;
@@ -142,6 +142,23 @@ fn only_a_device_that_was_brought_back_is_counted() {
     rig.run(MS * 20);
     rig.until_well("the ones that left");
     assert_eq!(rig.recoveries(), of_last(2));
+}
+
+#[test]
+fn a_watchdog_that_was_switched_off_is_on_again_in_a_device_that_was_configured_again() {
+    let mut rig = Rig::in_op();
+    let last = DEVICES - 1;
+    rig.device_table.want(last, State::Init).unwrap();
+    rig.run(MS * 300);
+    let target = Target::Of(Configured(rig.supervisor.watched[last].label.station));
+    let mut registers = Registers::by(&mut rig.inline_loop);
+    registers.put_u16(target, WATCHDOG_PROCESS_DATA, 0).unwrap();
+    rig.device_table.want(last, State::Op).unwrap();
+    rig.until_well("after INIT");
+    let mut registers = Registers::by(&mut rig.inline_loop);
+    for (register, value) in WATCHDOG_DEFAULTS {
+        assert_eq!(registers.get_u16(target, register).unwrap(), value);
+    }
 }
 
 /// A way on which all devices report `invalid` frames at port 0, and as many errors of the application's
