@@ -13,7 +13,7 @@ use super::configure::{self, ConfigureError};
 use super::cycle::{BESIDES, Cycle, Outcome};
 use super::device::SubDevice;
 use super::discover::DiscoverError;
-use super::exchange::{BlockingExchange, Exchange as _, Registers, RetryPolicy};
+use super::exchange::{BlockingExchange, Exchange as _, Registers, RetryPolicy, Target};
 use super::from_esi::Matched;
 use super::layout::{Demand, Layout, LayoutError, room};
 use super::link::Link;
@@ -23,7 +23,7 @@ use super::survey::{self, SurveyedDevice};
 use crate::port::Port;
 #[cfg(target_os = "linux")]
 use crate::port::{InterfacePort, WaitMode};
-use crate::wire::register::{AL_CONTROL, AL_STATUS_CODE};
+use crate::wire::register::{AL_CONTROL, AL_STATUS_CODE, FMMU};
 use crate::wire::{AlControl, AlStatusCode, State};
 
 /// Interval of process data.
@@ -176,7 +176,8 @@ impl<P: Port> OpenSegment<P> {
     }
 
     /// Brings the chosen devices, by their indices, to SAFEOP with the layout of their process data. The others are
-    /// left out of the cycle.
+    /// left out of the cycle: their FMMUs are cleared, since an earlier layout has the same logical addresses. One of
+    /// them in OP takes part in no cycle then, and leaves OP by its watchdog.
     ///
     /// # Errors
     /// [`BringUpError`]: the first device that fails ends it.
@@ -193,6 +194,7 @@ impl<P: Port> OpenSegment<P> {
                     .and_then(|_| matched.learn(registers, &mut met.device));
                 configured.map_err(because(&met.device))?;
             }
+            clear_fmmus(registers, met)?;
             let layout = layout(met, |place| chosen.contains(&place))?;
             for place in chosen {
                 let device = &mut met[*place].device;
@@ -269,12 +271,21 @@ impl<P: Port> OpenSegment<P> {
     }
 }
 
+/// Clears the FMMUs of all devices.
+fn clear_fmmus(registers: &mut Registers<'_>, met: &[SurveyedDevice]) -> Result<(), DiscoverError> {
+    let all = Target::All(u16::try_from(met.len()).unwrap_or(u16::MAX));
+    // Not every controller has all of these registers: how many devices take the write does not matter.
+    registers.count_writing(all, FMMU, &[0; 256])?;
+    Ok(())
+}
+
 /// Brings a device to PREOP from any state; returns whether that changed anything.
 fn to_pre_op(
     registers: &mut Registers<'_>,
     met: &mut SurveyedDevice,
     matched: &Matched,
 ) -> Result<bool, ConfigureError> {
+    met.status = states::read(registers, met.device.target())?;
     if met.status.state() == Some(State::Init) {
         matched.prepare(&mut met.device);
     }

@@ -54,6 +54,31 @@ fn a_device_is_in_pre_op_after_one_call_and_unchanged_after_another() {
 }
 
 #[test]
+fn a_device_that_went_to_op_meanwhile_is_brought_to_pre_op() {
+    let mut segment = opened(6);
+    let mut met = segment.adopt().unwrap();
+    let esi = Matched::default();
+    assert!(segment.to_pre_op(&mut met[5], &esi).unwrap());
+    let mut cycle = segment.to_safe_op(&mut met, &[5], &esi).unwrap();
+    segment.to_op(&mut cycle, &met, &[5]).unwrap();
+    assert!(segment.to_pre_op(&mut met[5], &esi).unwrap());
+    assert_eq!(states_of(&mut segment)[5], Some(State::PreOp));
+}
+
+#[test]
+fn devices_of_an_earlier_cycle_take_no_part_in_the_next_one() {
+    let mut segment = opened(8);
+    let (esi, all) = (Matched::default(), Vec::from_iter(0..8));
+    let mut met = segment.adopt().unwrap();
+    segment.to_safe_op(&mut met, &all, &esi).unwrap();
+    let mut met = segment.adopt().unwrap();
+    let mut cycle = segment.to_safe_op(&mut met, &[5], &esi).unwrap();
+    segment.to_op(&mut cycle, &met, &[5]).unwrap();
+    let outcome = segment.exchange(&mut cycle);
+    assert!(outcome.is_whole(), "{outcome:?}");
+}
+
+#[test]
 fn process_data_is_that_of_the_cycle_and_of_a_loop_s_catalogue() {
     let mut segment = opened(59);
     let mut met = segment.adopt().unwrap();
