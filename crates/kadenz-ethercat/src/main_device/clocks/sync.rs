@@ -100,6 +100,13 @@ pub enum SyncError {
     /// The SubDevice has no clock.
     #[error("SubDevice {position} has no distributed clock, and cannot pulse; leave it out", position = .0.0)]
     NoClock(Position),
+    /// The reference clock wraps after 4.3 s, and so does the place of pulses in its cycles.
+    #[error(
+        "SubDevice {position} is the reference clock and has times of 32 bits, by which SYNC0 cannot be placed; connect a \
+         device with a 64-bit clock before it, or run without SYNC0",
+        position = .0.0
+    )]
+    NarrowReference(Position),
     /// There is no SubDevice at that position.
     #[error(
         "there is no SubDevice {position}; positions are those of `kadenz ethercat scan`",
@@ -178,12 +185,16 @@ pub fn start_sync(
     wanted: &[(Position, Sync)],
     lead: Duration,
 ) -> Result<Option<u64>, SyncError> {
-    let Some(reference) = clocks.reference() else {
-        return match wanted.first() {
-            Some((position, _)) => Err(SyncError::NoClock(*position)),
-            None => Ok(None),
-        };
+    let Some((first, _)) = wanted.first() else {
+        return Ok(None);
     };
+    let Some(reference) = clocks.reference.map(|it| clocks.devices[it]) else {
+        return Err(SyncError::NoClock(*first));
+    };
+    if reference.width == Some(Width::Bits32) {
+        return Err(SyncError::NarrowReference(reference.position));
+    }
+    let reference = reference.station;
     let period = wanted.iter().map(|it| it.1.period()).fold(1, lcm);
     let mut lead = lead;
     for _ in 0..TRIES {

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use super::{Bench, line, segment, sii};
 use crate::description::Hardware;
-use crate::main_device::clocks::{Sync, start_sync};
+use crate::main_device::clocks::{Sync, SyncError, start_sync};
 use crate::port::Side;
 use crate::sim::{Cable, DeviceId, End, Model, Segment, Time};
 use crate::wire::Position;
-use crate::wire::register::DC_CYCLIC_CONTROL;
+use crate::wire::register::{DC_CYCLIC_CONTROL, features};
 
 /// Notes the times of its pulses: SYNC0, and the count of SYNC1.
 #[derive(Default)]
@@ -163,4 +163,21 @@ fn a_device_that_samples_more_often_gets_sync1_once_a_cycle() {
     let device = bench.segment().device(DeviceId(0)).unwrap();
     device.peek(DC_CYCLIC_CONTROL, &mut control);
     assert_eq!(control, [0x30]);
+}
+
+#[test]
+fn a_reference_clock_of_32_bits_is_refused_by_name_where_devices_are_to_pulse() {
+    let mut bench = Bench::new(segment(&line(&[500, 500])));
+    bench.devices[0].features &= !features::DC_64;
+    let clocks = bench.measured();
+    let wanted = [(Position(2), Sync::sync0(1_000_000, 0))];
+    let lead = Duration::from_millis(10);
+    let refused = bench.request(|it, _| start_sync(it, &clocks, &wanted, lead));
+    let error = refused.unwrap_err();
+    assert!(
+        matches!(error, SyncError::NarrowReference(Position(0))),
+        "{error}"
+    );
+    let none = bench.request(|it, _| start_sync(it, &clocks, &[], lead));
+    assert_eq!(none.unwrap(), None);
 }
