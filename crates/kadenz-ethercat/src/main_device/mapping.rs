@@ -3,16 +3,18 @@
 //! Read by CoE where the SubDevice has it and answers, as the mapping may differ from the default; else
 //! from its SII. Names come from the SII, and from the object dictionary where the SII has none.
 
+use super::assignment;
 use super::configure::ConfigureError;
 use super::device::SubDevice;
+use super::dictionary::{self, DictionaryError};
 use super::exchange::Registers;
 use super::layout::Share;
 use super::mailbox::Mail;
 use super::sdo::SdoError;
-use super::{assignment, dictionary};
+
 use crate::value::{EntryType, bits_at};
 use crate::wire::coe::{Address, DataType};
-use crate::wire::sii::{Direction, Image};
+use crate::wire::sii::{Direction, Image, coe_details};
 
 /// An entry of a PDO.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,13 +73,14 @@ pub fn read(
         return Ok(by_sii.into_iter().filter(|it| it.bits() > 0).collect());
     }
     let mut managers = Vec::new();
+    let mut asks = has_sdo_information(&device.sii);
     for known in by_sii {
         let names = pdos_of(&device.sii, known.direction);
         let pdos = assignment::read(registers, device, known.number, known.direction)?;
         let mut mail = device.mail().map_err(SdoError::from)?;
         let pdos = pdos.iter();
         let pdos = pdos
-            .map(|it| named(registers, &mut mail, it, &names))
+            .map(|it| named(registers, &mut mail, it, &names, &mut asks))
             .collect();
         let manager = MappedManager { pdos, ..known };
         if manager.bits() > 0 {
@@ -130,12 +133,20 @@ fn pdos_of(sii: &[u8], direction: Direction) -> Vec<MappedPdo> {
     pdos.collect()
 }
 
-/// A PDO with the names and types of its entries: from the SII, else from the object dictionary.
+/// Whether a SubDevice has the SDO information service, by its SII; one whose SII does not say so may have it.
+fn has_sdo_information(sii: &[u8]) -> bool {
+    let general = Image::of(sii).ok().and_then(|it| it.general());
+    general.is_none_or(|it| it.coe & coe_details::SDO_INFO != 0)
+}
+
+/// A PDO with the names and types of its entries: from the SII, else from the object dictionary. `asks` becomes false
+/// where the SubDevice does not answer for its dictionary: each question takes the whole time for an answer then.
 fn named(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
     pdo: &assignment::AssignedPdo,
     names: &[MappedPdo],
+    asks: &mut bool,
 ) -> MappedPdo {
     let known = names.iter().find(|it| it.index == pdo.index);
     let mut entry = |it: &assignment::AssignedEntry| {
@@ -152,12 +163,14 @@ fn named(
                 (entry.data_type, entry.name) = (known.data_type, known.name.clone());
             }
             // A SubDevice without that service has no names, and works nevertheless.
-            (None, Some(address)) => {
-                if let Ok(described) = dictionary::entry(registers, mail, address) {
+            (None, Some(address)) if *asks => match dictionary::entry(registers, mail, address) {
+                Ok(described) => {
                     (entry.data_type, entry.name) = (Some(described.data_type), described.name);
                 }
-            }
-            (None, None) => {}
+                Err(DictionaryError::Refused(_)) => {}
+                Err(_) => *asks = false,
+            },
+            (None, _) => {}
         }
         entry
     };
@@ -255,85 +268,4 @@ pub fn placed(device: usize, managers: &[MappedManager], share: &Share) -> Vec<P
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::main_device::bring_up;
-    use crate::main_device::exchange::BlockingExchange;
-    use crate::main_device::link::Link;
-    use crate::sim::WirePort;
-    use crate::sim::humanoid::humanoid;
-    use crate::wire::Logical;
-
-    #[test]
-    fn what_is_mapped_fills_the_process_data_of_every_device() {
-        let mut link = Link::new(WirePort::new(humanoid(59).build().unwrap()), 1);
-        let mut exchange = BlockingExchange::over(&mut link);
-        let mut registers = Registers::by(&mut exchange);
-        for device in &mut bring_up::find(&mut registers).unwrap() {
-            let managers = read(&mut registers, device).unwrap();
-            let bytes = |direction| {
-                let mine = managers.iter().filter(|it| it.direction == direction);
-                mine.map(|it| it.bits().div_ceil(8)).sum::<u32>()
-            };
-            let demand = device.process_data.demand();
-            assert_eq!(
-                bytes(Direction::Outputs),
-                u32::from(demand.outputs),
-                "{}",
-                device.name
-            );
-            assert_eq!(
-                bytes(Direction::Inputs),
-                u32::from(demand.inputs),
-                "{}",
-                device.name
-            );
-            if device.name == "KZ-Drive" {
-                let outputs = &managers[0].pdos[0];
-                let first = &outputs.entries[0];
-                assert_eq!(first.address, Some(Address::new(0x6040, 0)));
-                assert!(
-                    !first.name.is_empty() && first.data_type.is_some(),
-                    "{first:?}"
-                );
-            }
-        }
-    }
-
-    fn manager(number: u8, direction: Direction, bits: &[u8]) -> MappedManager {
-        let entry = |bits: &u8| MappedEntry {
-            address: None,
-            bits: *bits,
-            data_type: None,
-            name: String::new(),
-        };
-        MappedManager {
-            number,
-            direction,
-            pdos: vec![MappedPdo {
-                index: 0x1A00,
-                name: String::new(),
-                entries: bits.iter().map(entry).collect(),
-            }],
-        }
-    }
-
-    #[test]
-    fn bits_follow_one_another_and_managers_begin_with_a_byte() {
-        let managers = [
-            manager(2, Direction::Outputs, &[16]),
-            manager(3, Direction::Inputs, &[1, 2]),
-            manager(4, Direction::Inputs, &[8]),
-        ];
-        let share = Share {
-            frame: Some(0),
-            outputs: 4..6,
-            inputs: 10..12,
-            logical_outputs: Logical(100),
-            logical_inputs: Logical(200),
-        };
-        let all = placed(0, &managers, &share);
-        let places: Vec<_> = all.iter().map(|it| (it.bit, it.logical_bit)).collect();
-        assert_eq!(places, [(32, 800), (80, 1600), (81, 1601), (88, 1608)]);
-    }
-}
+mod tests;
