@@ -30,7 +30,7 @@ pub enum TransferError {
         /// Index and sub-index of the entry.
         address: Address,
     },
-    /// The value is longer than the buffer, or its pieces are longer than the stated size.
+    /// The value is longer than the buffer.
     #[error("{address}: the value has {size} bytes, the buffer {room}")]
     TooLong {
         /// Index and sub-index of the entry.
@@ -39,6 +39,16 @@ pub enum TransferError {
         size: usize,
         /// Bytes of the buffer.
         room: usize,
+    },
+    /// The segments of the value are together shorter or longer than its stated size.
+    #[error("{address}: the SubDevice stated {size} bytes and sent {have}; read the entry again")]
+    Size {
+        /// Index and sub-index of the entry.
+        address: Address,
+        /// Bytes of the value by its first answer.
+        size: usize,
+        /// Bytes that came.
+        have: usize,
     },
 }
 
@@ -49,19 +59,47 @@ pub enum Progress {
     Continue,
     /// The transfer is complete; bytes of the value.
     Done(usize),
-    /// No answer to an SDO, for example an emergency: wait on.
+    /// No answer to this request, for example an emergency, or the late answer to an earlier request: wait on.
     NotMine,
 }
 
-/// Whether an answer belongs to the transfer of that entry.
-fn response(data: &[u8], address: Address) -> Result<Option<Response<&[u8]>>, TransferError> {
-    match Message::read(data)? {
-        Message::Response(Response::Abort { code, .. })
-        | Message::Request(Request::Abort { code, .. }) => {
-            Err(TransferError::Aborted { address, code })
-        }
-        Message::Response(response) => Ok(Some(response)),
-        _ => Ok(None),
+/// The entry of a transfer.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    address: Address,
+    complete: bool,
+}
+
+impl Entry {
+    /// Whether an answer is about this entry. With complete access the sub-index says only where it begins.
+    fn is(self, answered: Address) -> bool {
+        answered == self.address || self.complete && answered.index == self.address.index
+    }
+
+    /// The answer to a request of this transfer; `None` for other messages. The request is the first one, of which the
+    /// answer names the entry, unless `is_segmented`.
+    fn response(
+        self,
+        data: &[u8],
+        is_segmented: bool,
+    ) -> Result<Option<Response<&[u8]>>, TransferError> {
+        let Entry { address, .. } = self;
+        Ok(match Message::read(data)? {
+            Message::Response(Response::Abort { address: of, code })
+            | Message::Request(Request::Abort { address: of, code }) => {
+                if self.is(of) {
+                    return Err(TransferError::Aborted { address, code });
+                }
+                None
+            }
+            Message::Response(response) => Some(response).filter(|it| match it {
+                Response::Upload { address, .. } | Response::Download { address, .. } => {
+                    is_segmented || self.is(*address)
+                }
+                _ => is_segmented,
+            }),
+            _ => None,
+        })
     }
 }
 
@@ -84,8 +122,7 @@ fn response(data: &[u8], address: Address) -> Result<Option<Response<&[u8]>>, Tr
 /// ```
 #[derive(Debug)]
 pub struct Upload<'b> {
-    address: Address,
-    complete: bool,
+    entry: Entry,
     buffer: &'b mut [u8],
     have: usize,
     size: usize,
@@ -98,8 +135,7 @@ impl<'b> Upload<'b> {
     #[must_use]
     pub fn new(address: Address, complete: bool, buffer: &'b mut [u8]) -> Self {
         Self {
-            address,
-            complete,
+            entry: Entry { address, complete },
             buffer,
             have: 0,
             size: 0,
@@ -114,8 +150,8 @@ impl<'b> Upload<'b> {
     pub fn request(&self, data: &mut [u8]) -> Result<usize, MailboxError> {
         match self.toggle {
             None => Request::Upload {
-                address: self.address,
-                complete: self.complete,
+                address: self.entry.address,
+                complete: self.entry.complete,
             },
             Some(toggle) => Request::UploadSegment { toggle },
         }
@@ -127,7 +163,7 @@ impl<'b> Upload<'b> {
         let room = self.buffer.len();
         let Some(target) = self.buffer.get_mut(self.have..end) else {
             return Err(TransferError::TooLong {
-                address: self.address,
+                address: self.entry.address,
                 size: end.max(self.size),
                 room,
             });
@@ -137,27 +173,39 @@ impl<'b> Upload<'b> {
         Ok(())
     }
 
+    /// Refuses segments that are longer than the stated size, and a last one before it.
+    fn check_size(&self, last: bool) -> Result<(), TransferError> {
+        let (have, size) = (self.have, self.size);
+        if have > size || last && have < size {
+            let address = self.entry.address;
+            return Err(TransferError::Size {
+                address,
+                size,
+                have,
+            });
+        }
+        Ok(())
+    }
+
     /// Takes the data of a mailbox message that the SubDevice sent.
     ///
     /// # Errors
     /// [`TransferError`]; the transfer is over then.
     pub fn answer(&mut self, data: &[u8]) -> Result<Progress, TransferError> {
         let unexpected = TransferError::Unexpected {
-            address: self.address,
+            address: self.entry.address,
         };
-        let Some(response) = response(data, self.address)? else {
+        let is_segmented = self.toggle.is_some();
+        let Some(response) = self.entry.response(data, is_segmented)? else {
             return Ok(Progress::NotMine);
         };
         let done = match (response, self.toggle) {
             (
                 Response::Upload {
-                    address,
-                    size,
-                    data: piece,
-                    ..
+                    size, data: piece, ..
                 },
                 None,
-            ) if address.index == self.address.index => {
+            ) => {
                 let is_sized = sdo::says_size(data);
                 let piece = match is_sized {
                     true => piece,
@@ -173,9 +221,12 @@ impl<'b> Upload<'b> {
                 if toggle == expected && (last || !data.is_empty()) =>
             {
                 self.take(data)?;
+                self.check_size(last)?;
                 self.toggle = Some(!expected);
                 last
             }
+            // The late answer to an earlier request to write the same entry.
+            (_, None) => return Ok(Progress::NotMine),
             _ => return Err(unexpected),
         };
         Ok(if done {
@@ -189,8 +240,7 @@ impl<'b> Upload<'b> {
 /// Writes a value, piece by piece.
 #[derive(Debug)]
 pub struct Download<'d> {
-    address: Address,
-    complete: bool,
+    entry: Entry,
     value: &'d [u8],
     mailbox: usize,
     /// Bytes that the SubDevice took.
@@ -203,8 +253,7 @@ impl<'d> Download<'d> {
     #[must_use]
     pub fn new(address: Address, complete: bool, value: &'d [u8], mailbox: usize) -> Self {
         Self {
-            address,
-            complete,
+            entry: Entry { address, complete },
             value,
             mailbox,
             taken: 0,
@@ -235,8 +284,8 @@ impl<'d> Download<'d> {
         let piece = self.piece();
         match self.toggle {
             None => Request::Download {
-                address: self.address,
-                complete: self.complete,
+                address: self.entry.address,
+                complete: self.entry.complete,
                 size: u32::try_from(self.value.len()).map_err(|_| MailboxError::NoRoom {
                     need: self.value.len(),
                     room: self.mailbox,
@@ -265,19 +314,19 @@ impl<'d> Download<'d> {
     /// # Errors
     /// [`TransferError`]; the transfer is over then.
     pub fn answer(&mut self, data: &[u8]) -> Result<Progress, TransferError> {
-        let Some(response) = response(data, self.address)? else {
+        let is_segmented = self.toggle.is_some();
+        let Some(response) = self.entry.response(data, is_segmented)? else {
             return Ok(Progress::NotMine);
         };
         let next = match (response, self.toggle) {
-            (Response::Download { address, .. }, None) if address.index == self.address.index => {
-                false
-            }
+            (Response::Download { .. }, None) => false,
             (Response::DownloadSegment { toggle }, Some(expected)) if toggle == expected => {
                 !expected
             }
+            (_, None) => return Ok(Progress::NotMine),
             _ => {
                 return Err(TransferError::Unexpected {
-                    address: self.address,
+                    address: self.entry.address,
                 });
             }
         };

@@ -187,3 +187,86 @@ fn an_emergency_between_is_not_the_answer() {
     let mut upload = client::Upload::new(Address::new(0x2000, 0), false, &mut room);
     assert_eq!(upload.answer(&bytes), Ok(client::Progress::NotMine));
 }
+
+fn uploaded(address: Address, data: &[u8]) -> Vec<u8> {
+    let size = data.len() as u32;
+    let answer = Response::Upload {
+        address,
+        complete: false,
+        size,
+        data,
+    };
+    written(|it| answer.write(it))
+}
+
+#[test]
+fn a_late_answer_of_another_sub_index_is_not_the_answer_nor_is_its_abort() {
+    let (mine, other) = (Address::new(0x1018, 2), Address::new(0x1018, 1));
+    let abort = |address| {
+        let code = Abort::NO_OBJECT;
+        written(|it| Response::<&[u8]>::Abort { address, code }.write(it))
+    };
+    let downloaded = |address, complete| {
+        written(|it| Response::<&[u8]>::Download { address, complete }.write(it))
+    };
+    let mut room = [0; 4];
+    let mut upload = client::Upload::new(mine, false, &mut room);
+    let late = [
+        uploaded(other, &[1; 4]),
+        abort(other),
+        downloaded(mine, false),
+    ];
+    for late in &late {
+        assert_eq!(upload.answer(late), Ok(client::Progress::NotMine));
+    }
+    let own = uploaded(mine, &[2; 4]);
+    assert_eq!(upload.answer(&own), Ok(client::Progress::Done(4)));
+    assert_eq!(room, [2; 4]);
+
+    let mut download = client::Download::new(mine, false, &[3], 64);
+    for late in [downloaded(other, false), abort(other), own] {
+        assert_eq!(download.answer(&late), Ok(client::Progress::NotMine));
+    }
+    let own = downloaded(mine, false);
+    assert_eq!(download.answer(&own), Ok(client::Progress::Done(1)));
+    // With complete access a device may name the object alone.
+    let mut download = client::Download::new(other, true, &[3], 64);
+    let whole = downloaded(Address::new(0x1018, 0), true);
+    assert_eq!(download.answer(&whole), Ok(client::Progress::Done(1)));
+}
+
+#[test]
+fn a_value_in_segments_has_the_stated_size_or_is_refused() {
+    let address = Address::new(0x1008, 0);
+    let first = written(|it| {
+        let (size, data) = (6, &b"abcd"[..]);
+        Response::Upload {
+            address,
+            complete: false,
+            size,
+            data,
+        }
+        .write(it)
+    });
+    let segment = |last, data| {
+        let toggle = false;
+        written(|it| Response::UploadSegment { toggle, last, data }.write(it))
+    };
+    for (last, data, result) in [
+        (true, &b"ef"[..], Ok(client::Progress::Done(6))),
+        (false, b"e", Ok(client::Progress::Continue)),
+        (true, b"e", Err(5)),
+        (true, b"efg", Err(7)),
+        (false, b"efg", Err(7)),
+    ] {
+        let mut room = [0; 16];
+        let mut upload = client::Upload::new(address, false, &mut room);
+        assert_eq!(upload.answer(&first), Ok(client::Progress::Continue));
+        let result = result.map_err(|have| client::TransferError::Size {
+            address,
+            size: 6,
+            have,
+        });
+        assert_eq!(upload.answer(&segment(last, data)), result);
+    }
+}
