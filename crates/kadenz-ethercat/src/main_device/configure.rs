@@ -37,6 +37,12 @@ pub enum ConfigureError {
         /// Number of FMMUs that the SubDevice has.
         has: u8,
     },
+    /// The SubDevice has process data and does not support the command that carries it.
+    #[error(
+        "it does not support LRW, the command by which process data is exchanged here; take it out of the segment, or \
+         replace it by a device that supports LRW"
+    )]
+    NoLrw,
 }
 
 /// Sets up the mailboxes and brings the SubDevice to PREOP.
@@ -126,7 +132,7 @@ pub fn to_safe_op(
 /// The FMMUs that map a SubDevice's process data to its share of the layout, in their order.
 ///
 /// # Errors
-/// [`ConfigureError::Fmmus`] when the SubDevice has fewer.
+/// [`ConfigureError::Fmmus`] when the SubDevice has fewer, [`ConfigureError::NoLrw`] when it does not support LRW.
 pub(crate) fn mapping(device: &SubDevice, share: &Share) -> Result<Vec<Fmmu>, ConfigureError> {
     let mut fmmus = Vec::new();
     let mut logical = share.logical_outputs.0;
@@ -140,6 +146,9 @@ pub(crate) fn mapping(device: &SubDevice, share: &Share) -> Result<Vec<Fmmu>, Co
         let manager = piece.manager;
         fmmus.push(Fmmu::bytes(logical, manager.length, manager.start).reading());
         logical += u32::from(manager.length);
+    }
+    if !fmmus.is_empty() && device.lacks_lrw() {
+        return Err(ConfigureError::NoLrw);
     }
     if fmmus.len() > usize::from(device.fmmus) {
         return Err(ConfigureError::Fmmus {

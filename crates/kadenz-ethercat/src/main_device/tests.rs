@@ -15,7 +15,7 @@ use crate::sim::Segment;
 use crate::sim::WirePort;
 use crate::sim::fault::{Fault, FrameFault};
 use crate::sim::humanoid::humanoid;
-use crate::wire::register::{AL_CONTROL, FMMU, FMMU_SIZE};
+use crate::wire::register::{AL_CONTROL, FMMU, FMMU_SIZE, features};
 use crate::wire::{AlControl, State};
 
 /// Brings a humanoid to SAFEOP.
@@ -194,4 +194,22 @@ fn a_state_that_is_refused_is_reported_with_its_reason() {
         "{error}"
     );
     states::reach(&mut registers, drive, State::Init).unwrap();
+}
+
+#[test]
+fn a_device_that_lacks_lrw_is_refused_by_name_unless_it_has_no_process_data() {
+    let mut link = Link::new(WirePort::new(humanoid(6).build().unwrap()), 1);
+    let mut exchange = BlockingExchange::over(&mut link);
+    let mut registers = Registers::by(&mut exchange);
+    let mut found = find(&mut registers).unwrap();
+    assert!(found[0].process_data.outputs.is_empty() && found[0].process_data.inputs.is_empty());
+    found[0].features |= features::NO_LRW;
+    prepare(&mut registers, &mut found, None).unwrap();
+    found[5].features |= features::NO_LRW;
+    let error = prepare(&mut registers, &mut found, None).unwrap_err();
+    let words = error.to_string();
+    assert!(
+        words.starts_with("SubDevice 5 (waist pitch): ") && words.contains("does not support LRW"),
+        "{words}"
+    );
 }
