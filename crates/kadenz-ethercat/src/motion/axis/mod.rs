@@ -74,6 +74,13 @@ impl Field {
         (i32::from_le_bytes(word) << shift) >> shift
     }
 
+    /// A number within the range that its bytes can hold with a sign: NaN becomes 0, and a number beyond the range its
+    /// end.
+    fn clamp(self, number: f64) -> i32 {
+        let shift = 32 - 8 * self.length as u32;
+        (number.round() as i32).clamp(i32::MIN >> shift, i32::MAX >> shift)
+    }
+
     fn put(self, data: &mut [u8], value: i32) {
         if let Some(bytes) = data.get_mut(self.at..self.at + self.length) {
             bytes.copy_from_slice(&value.to_le_bytes()[..self.length]);
@@ -228,8 +235,8 @@ impl Axis {
             Control::Velocity => target * self.scale.velocity.unwrap_or(0.0) / TAU,
             Control::Torque => self.thousandths(target),
         };
-        // NaN becomes 0, and a value beyond the range its end.
-        self.fields.target.put(outputs, number.round() as i32);
+        let target = self.fields.target;
+        target.put(outputs, target.clamp(number));
         if let Some(mode) = self.fields.mode {
             mode.put(outputs, i32::from(self.control.mode().number()));
         }

@@ -2,6 +2,7 @@
 
 use super::models::with_outputs;
 use super::*;
+use crate::wire::cia402::Goal;
 use crate::wire::coe::DataType;
 
 const U16: DataType = DataType::UNSIGNED16;
@@ -35,4 +36,24 @@ fn a_mapped_torque_limit_keeps_the_drive_s_value_and_an_old_offset_does_not() {
         assert_eq!(bench.cycle.outputs()[8..10], [0; 2]);
     }
     assert!(is_moving(group.stage()), "{:?}", group.stage());
+}
+
+#[test]
+fn a_target_beyond_the_range_of_a_short_field_is_its_end_and_does_not_change_sign() {
+    let drive = with_outputs(&[(object::CONTROLWORD, U16), (object::TARGET_POSITION, I16)]);
+    let segment = Segment::line([drive], 1).unwrap();
+    let bench = Bench::in_safe_op(segment, |_, _| (), |_| ()).unwrap();
+    let axis = bench.runners[0].axis();
+    for (target, number) in [
+        (1e6, i16::MAX),
+        (-1e6, i16::MIN),
+        (f64::INFINITY, i16::MAX),
+        (f64::NAN, 0),
+        (0.0, 0),
+    ] {
+        let mut outputs = [0; 4];
+        let enabled = DriveState::OperationEnabled;
+        axis.write(&mut outputs, enabled, Goal::Enabled, false, target);
+        assert_eq!(outputs[2..], number.to_le_bytes(), "{target}");
+    }
 }
