@@ -12,6 +12,8 @@ use super::trajectory::{Limits, Point, Quintic, Trajectory};
 
 /// How long the reset of a fault may take, in s; its bit is set as long.
 const RESETTING: f64 = 0.5;
+/// How long a drive may take to be enabled from its quick stop, in s: that is optional (transition 16).
+const LEAVING_QUICK_STOP: f64 = 0.5;
 /// For how many cycles in a row all axes wait for an axis that does not receive its target.
 pub(super) const MAX_MISSED_TARGETS: u32 = 10;
 
@@ -74,6 +76,8 @@ pub struct AxisRunner {
     /// Whether it left operation by itself; it then stays without power until all axes are enabled again.
     out: bool,
     reset: FaultReset,
+    /// For how many seconds its drive has stayed in its quick stop though it was to be enabled.
+    in_quick_stop: f64,
     braking: Braking,
     /// Whether its drive is in OP, and so reads its outputs.
     operates: bool,
@@ -109,6 +113,7 @@ impl AxisRunner {
             held: None,
             out: false,
             reset: FaultReset::Unused,
+            in_quick_stop: 0.0,
             braking: Braking::default(),
             operates: false,
             received_target: false,
@@ -316,6 +321,7 @@ impl AxisRunner {
     /// Returns its set-point, in the unit of its control, `passed` seconds after the last.
     pub(super) fn next(&mut self, stage: Stage, passed: f64) -> f64 {
         self.since += passed;
+        self.count_quick_stop(stage, passed);
         let point = match stage {
             _ if self.out => return self.rest(),
             Stage::Approaching(_) | Stage::Playing(_) if !self.received_target => {
@@ -338,6 +344,15 @@ impl AxisRunner {
         self.target(point)
     }
 
+    fn count_quick_stop(&mut self, stage: Stage, passed: f64) {
+        let is_enabling = stage == Stage::Enabling && self.operates && self.braking.rests();
+        if !is_enabling || self.state() != DriveState::QuickStopActive {
+            self.in_quick_stop = 0.0;
+        } else if self.received_target {
+            self.in_quick_stop += passed;
+        }
+    }
+
     /// Returns the goal of its drive, which may brake for `most` seconds.
     fn goal(&self, stage: Stage, most: f64) -> Goal {
         let state = self.state();
@@ -345,6 +360,8 @@ impl AxisRunner {
             _ if self.out => self.braking.goal(state, most),
             Stage::Ending => self.braking.goal(state, most),
             Stage::Enabling if !self.braking.rests() => self.braking.goal(state, most),
+            // It is enabled by way of no power then.
+            Stage::Enabling if self.in_quick_stop > LEAVING_QUICK_STOP => Goal::Disabled,
             // The drive does not read its outputs yet; the command to enable must be new to it later.
             Stage::Enabling if !self.operates && !state.has_torque() => Goal::Disabled,
             Stage::Enabling | Stage::Approaching(_) | Stage::Playing(_) => Goal::Enabled,

@@ -2,10 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
-use super::models::{OwnWill, drive, willed};
+use super::models::{OwnWill, drive, willed, without_transition_16};
 use super::*;
 use crate::motion::program::{Program, ProgramPiece};
 use crate::motion::trajectory::{Limits, Quintic};
+use crate::sim::Model;
 use crate::sim::model::drive::{Motor, Parameters};
 
 /// Cycles until the joints move at 1 rad/s, their fastest.
@@ -14,7 +15,12 @@ const FAST: u64 = 2_800;
 /// Two joints on a long way, the first with commands of its own. Their quick stops brake by so many rad/s2, and end
 /// as object 0x605A says.
 fn bench(will: &OwnWill, deceleration: f64, option: u8) -> Bench {
-    let models = [willed(will), drive(Parameters::default(), &[])];
+    bench_of(willed(will), deceleration, option)
+}
+
+/// The same with another first drive.
+fn bench_of(first: Model, deceleration: f64, option: u8) -> Bench {
+    let models = [first, drive(Parameters::default(), &[])];
     let segment = Segment::line(models, 1).unwrap();
     let counts = Motor::elbow().counts(deceleration).round() as u32;
     let prepare = |registers: &mut Registers<'_>, devices: &mut [SubDevice]| {
@@ -157,6 +163,33 @@ fn a_reset_lets_axes_come_to_rest_before_they_are_enabled() {
         let apart = (seen.asked - seen.reading.position).abs();
         assert!(apart < 0.01, "{apart} {seen:?}");
     }
+}
+
+#[test]
+fn a_drive_that_cannot_be_enabled_from_its_quick_stop_is_enabled_by_way_of_no_power() {
+    let mut bench = bench_of(without_transition_16(), 2.0, 6);
+    let handle = MotionHandle::default();
+    let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
+    bench.go_fast(&mut group);
+    bench.words.clear();
+    bench.play(2_500, &mut group, |number, _| match number {
+        1 => handle.stop(),
+        3 => handle.reset(),
+        _ => {}
+    });
+    assert!(is_moving(group.stage()), "{:?}", group.stage());
+    assert_eq!(group.stops(), 1);
+    assert_eq!(
+        bench.words,
+        [
+            Controlword::QUICK_STOP,
+            Controlword::ENABLE_OPERATION,
+            Controlword::DISABLE_VOLTAGE,
+            Controlword::SHUTDOWN,
+            Controlword::SWITCH_ON,
+            Controlword::ENABLE_OPERATION,
+        ]
+    );
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::sim::model::drive::{Drive, Parameters, description};
 use crate::sim::model::{Behaviour, Device, Moment};
 use crate::sim::{Application, Decision, Model, Pdi, Signal, StateChange, Time};
 use crate::wire::State;
-use crate::wire::cia402::object;
+use crate::wire::cia402::{Controlword, DriveState, object};
 use crate::wire::coe::{Abort, Address, DataType, Emergency};
 
 /// A drive that does not have some objects.
@@ -44,13 +44,29 @@ pub(super) type OwnWill = Arc<AtomicU16>;
 /// A drive with commands of its own: a limit switch, an operator at its panel.
 pub(super) fn willed(will: &OwnWill) -> Model {
     let parameters = Parameters::default();
-    let (drive, will) = (Drive::new(parameters), Arc::clone(will));
-    model(Willed { drive, will }, parameters, &[])
+    let willed = Willed {
+        drive: Drive::new(parameters),
+        will: Arc::clone(will),
+        leaves_quick_stop: true,
+    };
+    model(willed, parameters, &[])
+}
+
+/// A drive that cannot be enabled from its quick stop: it lacks transition 16.
+pub(super) fn without_transition_16() -> Model {
+    let parameters = Parameters::default();
+    let willed = Willed {
+        drive: Drive::new(parameters),
+        will: OwnWill::default(),
+        leaves_quick_stop: false,
+    };
+    model(willed, parameters, &[])
 }
 
 struct Willed {
     drive: Drive,
     will: OwnWill,
+    leaves_quick_stop: bool,
 }
 
 impl Behaviour for Willed {
@@ -59,9 +75,15 @@ impl Behaviour for Willed {
     }
 
     fn step(&mut self, moment: Moment, objects: &mut Dictionary) -> Option<Emergency> {
+        let controlword = Address::new(object::CONTROLWORD, 0);
         let word = self.will.swap(0, Ordering::Relaxed);
         if word != 0 {
-            objects.set_number(Address::new(object::CONTROLWORD, 0), word.into());
+            objects.set_number(controlword, word.into());
+        }
+        let stays = !self.leaves_quick_stop && self.drive.state() == DriveState::QuickStopActive;
+        let enable = Some(i64::from(Controlword::ENABLE_OPERATION.0));
+        if stays && objects.number(controlword) == enable {
+            objects.set_number(controlword, Controlword::QUICK_STOP.0.into());
         }
         self.drive.step(moment, objects)
     }

@@ -121,7 +121,9 @@ impl Goal {
     ) -> Controlword {
         match (state, self) {
             (DriveState::Fault, _) if reset_faults && !before.has(0x80) => Controlword::FAULT_RESET,
-            (DriveState::Fault | DriveState::FaultReactionActive, _)
+            // From its quick stop a drive is switched on by way of no voltage alone.
+            (DriveState::QuickStopActive, Self::SwitchedOn)
+            | (DriveState::Fault | DriveState::FaultReactionActive, _)
             | (_, Self::Disabled)
             | (DriveState::NotReadyToSwitchOn, _) => Controlword::DISABLE_VOLTAGE,
             (_, Self::QuickStop) => Controlword::QUICK_STOP,

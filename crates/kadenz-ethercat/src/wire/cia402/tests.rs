@@ -71,6 +71,21 @@ fn a_quick_stop_ends_where_its_option_says() {
     assert_eq!(machine.state(), DriveState::SwitchOnDisabled);
 }
 
+#[test]
+fn a_drive_that_stays_in_its_quick_stop_is_switched_on_by_way_of_no_voltage() {
+    let mut machine = Machine::default();
+    reach(&mut machine, Goal::Enabled, false);
+    machine.control(Controlword::QUICK_STOP, true);
+    let mut words = Vec::new();
+    while !Goal::SwitchedOn.is_reached(machine.state()) && words.len() < 5 {
+        let state = machine.state();
+        words.push(Goal::SwitchedOn.controlword(state, false, Controlword::default()));
+        machine.control(words[words.len() - 1], true);
+    }
+    assert_eq!(machine.state(), DriveState::SwitchedOn, "{words:?}");
+    assert_eq!(words[0], Controlword::DISABLE_VOLTAGE);
+}
+
 proptest! {
     #[test]
     fn torque_comes_by_enable_operation_alone(words in prop::collection::vec(any::<u16>(), 0..50), stays in any::<bool>()) {
