@@ -6,7 +6,7 @@
 //! shortest sleep.
 
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use kadenz_record::run::folder::{Progress, RunWriter, RunningRun, SeriesRecorder};
 use kadenz_record::run::labels::{CPU, VALUE, labels};
