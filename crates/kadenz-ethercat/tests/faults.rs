@@ -643,6 +643,8 @@ fn an_address_that_is_twice_on_the_wire_is_sorted_out() {
     let stations: Vec<_> = devices.iter().map(|it| it.station.0).collect();
     let mut rig = Rig::of(link, devices, SupervisorSettings::default());
     rig.until_well("at the start", SECOND * 5);
+    rig.run(MS * 50);
+    rig.notices();
     let thief = Target::At(Position(15));
     Registers::by(&mut rig.inline_loop)
         .put_u16(thief, STATION_ADDRESS, stations[7])
@@ -650,6 +652,12 @@ fn an_address_that_is_twice_on_the_wire_is_sorted_out() {
     rig.run(MS * 200);
     rig.until_well("sorted out", SECOND);
     assert_eq!(rig.stations(), stations);
+    let notices = rig.notices();
+    let back = |it: &Event| matches!(it, Event::Back { .. });
+    assert!(has_event(&notices, Some(15), back), "{}", list(&notices));
+    // The device that had the address goes on.
+    let any = |_: &Event| true;
+    assert!(!has_event(&notices, Some(7), any), "{}", list(&notices));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use kadenz_rt::clock::MonotonicTime;
 
 use super::identity::StationStatus;
-use super::{Event, MAX_PAUSE, PollOutcome, SegmentSupervisor, identity};
+use super::{Event, MAX_PAUSE, PollOutcome, SegmentSupervisor, SupervisedDevice, identity};
 use crate::main_device::exchange::{Exchange, ExchangeResult, Target};
 use crate::main_device::place::{self, ConfiguredDevice, Newcomer};
 use crate::wire::register::STATION_ADDRESS;
@@ -59,7 +59,7 @@ impl SegmentSupervisor {
     /// Notes devices that were there and are not, and the positions of the others.
     fn note_losses(&mut self, rows: &[StationStatus], now: MonotonicTime) {
         for device in 0..self.watched.len() {
-            match position_of(rows, self.watched[device].label.station) {
+            match self.watched[device].position_in(rows) {
                 None => self.lose(device, now),
                 Some(position) if self.watched[device].position.is_some() => {
                     self.watched[device].position = Some(position);
@@ -121,11 +121,9 @@ impl SegmentSupervisor {
         let mut asked = Vec::new();
         for (position, row) in (0_u16..).zip(rows) {
             let alone = position_of(rows, row.station) == Some(position);
-            let owner = self
-                .watched
-                .iter()
-                .position(|it| it.label.station == row.station);
-            let returning = owner.filter(|_| alone);
+            let returning = self.watched.iter().position(|it| {
+                it.label.station == row.station && it.position_in(rows) == Some(position)
+            });
             let one = PendingIdentification {
                 station: Configured(row.station),
                 position,
@@ -458,12 +456,31 @@ impl SegmentSupervisor {
     }
 }
 
+impl SupervisedDevice {
+    /// The position of the device. Where another one has its address as well, the device is the one that is as it was
+    /// seen last: the one at the former position, or else the only one.
+    pub(super) fn position_in(&self, rows: &[StationStatus]) -> Option<u16> {
+        position_of(rows, self.label.station).or_else(|| {
+            let (before, former) = (self.row?, self.position?);
+            let seen = |it: &StationStatus| (it.station, it.alias, it.status);
+            let is_same = |it: &StationStatus| seen(it) == seen(&before);
+            let row = rows.get(usize::from(former));
+            match row.is_some_and(is_same) {
+                true => Some(former),
+                false => only_position(rows, is_same),
+            }
+        })
+    }
+}
+
 /// The position of a station, if the station is there once.
 fn position_of(rows: &[StationStatus], station: u16) -> Option<u16> {
-    let mut found = rows
-        .iter()
-        .enumerate()
-        .filter(|(_, it)| it.station == station);
+    only_position(rows, |it| it.station == station)
+}
+
+/// The position of the only row of that kind.
+fn only_position(rows: &[StationStatus], is: impl Fn(&StationStatus) -> bool) -> Option<u16> {
+    let mut found = rows.iter().enumerate().filter(|(_, it)| is(it));
     let (position, _) = found.next()?;
     found.next().is_none().then_some(position as u16)
 }

@@ -15,7 +15,7 @@ use crate::sim::WirePort;
 use crate::sim::fault::{Fault, WireFault};
 use crate::sim::humanoid::humanoid;
 use crate::wire::register::{RX_ERRORS, WATCHDOG_DEFAULTS, WATCHDOG_PROCESS_DATA};
-use crate::wire::{AlStatusCode, Command, Configured, DatagramsMut};
+use crate::wire::{AlStatus, AlStatusCode, Command, Configured, DatagramsMut};
 
 const MS: Duration = Duration::from_millis(1);
 const DEVICES: usize = 10;
@@ -159,6 +159,38 @@ fn a_watchdog_that_was_switched_off_is_on_again_in_a_device_that_was_configured_
     for (register, value) in WATCHDOG_DEFAULTS {
         assert_eq!(registers.get_u16(target, register).unwrap(), value);
     }
+}
+
+#[test]
+fn of_two_devices_with_one_address_the_one_that_is_as_before_keeps_it() {
+    let rig = Rig::in_op();
+    let device = &rig.supervisor.watched[7];
+    let rows = rig.supervisor.watched.iter().map(|it| it.row.unwrap());
+    let rows: Vec<_> = rows.collect();
+    let thief = |position: usize, status: AlStatus| {
+        let mut rows = rows.clone();
+        let station = device.label.station;
+        let row = StationStatus {
+            station,
+            status,
+            ..rows[position]
+        };
+        rows.insert(position, row);
+        rows
+    };
+    let (op, stopped) = (
+        AlStatus::new(State::Op, false),
+        AlStatus::new(State::SafeOp, true),
+    );
+    // Behind it, and before it, where the device is a position further on.
+    assert_eq!(device.position_in(&thief(9, op)), Some(7));
+    assert_eq!(device.position_in(&thief(3, stopped)), Some(8));
+    assert_eq!(device.position_in(&thief(7, stopped)), Some(8));
+    assert_eq!(
+        device.position_in(&thief(3, op)),
+        None,
+        "either may be the device"
+    );
 }
 
 /// A way on which all devices report `invalid` frames at port 0, and as many errors of the application's
