@@ -242,10 +242,17 @@ impl<P: Port> Drop for LeaveOpOnDrop<'_, P> {
     }
 }
 
-/// Requests PREOP of all devices; returns whether one is in SAFEOP or OP afterwards.
+/// Requests PREOP of all devices; returns whether one is in SAFEOP or OP afterwards. Firmware with an error takes only
+/// a request that acknowledges it. A device without firmware shows the acknowledgement as an error, until the plain
+/// request.
 fn is_left_in_op(registers: &mut Registers<'_>) -> ExchangeResult<bool> {
-    let request = AlControl::request(State::PreOp).0.to_le_bytes();
-    registers.count_writing(Target::All(0), AL_CONTROL, &request)?;
+    let (both, plain) = (
+        AlControl::acknowledge(State::PreOp),
+        AlControl::request(State::PreOp),
+    );
+    for control in [both, plain] {
+        registers.count_writing(Target::All(0), AL_CONTROL, &control.0.to_le_bytes())?;
+    }
     let mut states = [0; 2];
     registers.count_reading(Target::All(0), AL_STATUS, &mut states)?;
     // The states of all devices, by OR.

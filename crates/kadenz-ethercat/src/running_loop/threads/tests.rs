@@ -1,13 +1,15 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::*;
-use crate::control::cyclic::{CycleContext, Free, VirtualTime};
+use crate::control::cyclic::{CycleContext, Free, VirtualTime, operate};
 use crate::main_device::bring_up::{find, prepare};
 use crate::main_device::exchange::{Exchange as _, ExchangeError, ExchangeResult, FrameBuffer};
 use crate::motion::{AxisGroup, Policy};
 use crate::port::Side;
 use crate::sim::WirePort;
+use crate::sim::fault::{Fault, WireFault};
 use crate::sim::humanoid::humanoid;
+use crate::wire::AlStatusCode;
 
 fn threads(shutdown_cycles: u64) -> (LoopThreads, LoopSettings) {
     let settings = LoopSettings {
@@ -87,6 +89,25 @@ fn devices_with_an_older_request_to_read_are_left_in_pre_op_as_well() {
     let mut exchange = BlockingExchange::over(&mut prepared.link);
     let asked = Registers::by(&mut exchange).count_writing(Target::All(0), AL_CONTROL, &op);
     assert_eq!(asked.unwrap(), 3);
+    let mut controller = |context: &mut CycleContext<'_>| context.stop();
+    let (time, phase) = (&mut VirtualTime, &mut Free);
+    threads.run_loop(&mut prepared, &settings, time, phase, &mut controller, ());
+    assert_eq!(states(&mut prepared), State::PreOp as u16);
+}
+
+#[test]
+fn devices_with_an_error_are_left_in_pre_op_as_well() {
+    let (threads, settings) = threads(0);
+    let mut prepared = prepared();
+    let (queue, stop) = (AcyclicQueue::default(), AtomicBool::new(false));
+    let mut bus = Loop::new(&mut prepared.link, &mut prepared.cycle, &queue, &stop);
+    operate(&mut bus, 3, &settings, &mut VirtualTime).unwrap();
+    let port = prepared.link.port_mut();
+    let now = port.time();
+    for device in port.segment_mut().positions(Side::Primary) {
+        let leave = WireFault::Leave(device, State::SafeOp, AlStatusCode::WATCHDOG);
+        port.segment_mut().inject(Fault::Wire(leave), now);
+    }
     let mut controller = |context: &mut CycleContext<'_>| context.stop();
     let (time, phase) = (&mut VirtualTime, &mut Free);
     threads.run_loop(&mut prepared, &settings, time, phase, &mut controller, ());

@@ -1,7 +1,7 @@
 //! The state machine of the application layer (ETG.1000.6, chapter 6.4).
 
 use super::SubDeviceController;
-use super::memory::{Memory, rank};
+use super::memory::Memory;
 use crate::sim::{Decision, Pdi, StateChange, Time};
 use crate::wire::register::{
     self, WATCHDOG_DIVIDER, WATCHDOG_PDI, WATCHDOG_PROCESS_DATA, WATCHDOG_PROCESS_DATA_COUNT,
@@ -32,13 +32,15 @@ impl SubDeviceController {
         if self.chip.emulates() {
             return self.emulate(control);
         }
-        let Some(asked) = control.state() else {
-            return self.refuse(AlStatusCode::UNKNOWN_STATE);
-        };
-        let unacknowledged = self.chip.error && !control.acknowledges();
-        if unacknowledged && rank(asked) > rank(self.chip.state) {
+        let asked = control.state();
+        // Firmware with an error takes no other request than INIT without an acknowledgement (Beckhoff's slave stack
+        // code 5, `AL_ControlInd`).
+        if self.chip.error && !control.acknowledges() && asked != Some(State::Init) {
             return;
         }
+        let Some(asked) = asked else {
+            return self.refuse(AlStatusCode::UNKNOWN_STATE);
+        };
         if !legal(self.chip.state, asked) {
             return self.refuse(AlStatusCode::INVALID_CHANGE);
         }

@@ -182,7 +182,9 @@ fn states_go_up_one_by_one_and_errors_are_acknowledged() {
     assert_eq!(bench.ask(AlControl(5)), (0x12, 0x0012), "no such state");
     assert_eq!(bench.ask(acknowledge(State::SafeOp)), (0x04, 0));
     assert_eq!(bench.ask(request(State::Op)), (0x14, 0x0019), "refused");
-    assert_eq!(bench.ask(request(State::Init)), (0x01, 0), "down always");
+    let refused = bench.ask(request(State::PreOp));
+    assert_eq!(refused, (0x14, 0x0019), "not acknowledged");
+    assert_eq!(bench.ask(request(State::Init)), (0x01, 0), "INIT always");
 }
 
 #[test]
