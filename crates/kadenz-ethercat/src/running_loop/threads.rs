@@ -234,8 +234,9 @@ impl<P: Port> Drop for LeaveOpOnDrop<'_, P> {
         let mut registers = Registers::by(&mut exchange);
         let end = registers.exchange().now() + 2 * REACTION;
         // A device that does not answer any more has its watchdog. One whose application has not read an earlier request
-        // refuses this one: it gets it again.
-        while matches!(is_left_in_op(&mut registers), Ok(true)) && registers.exchange().now() < end
+        // refuses this one: it gets it again, as all do where the wire did not take the request.
+        while !matches!(is_left_in_op(&mut registers), Ok(false))
+            && registers.exchange().now() < end
         {
             registers.exchange().pause(AGAIN);
         }

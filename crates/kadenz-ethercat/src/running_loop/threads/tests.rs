@@ -1,4 +1,7 @@
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use kadenz_rt::clock::MonotonicTime;
 
 use super::*;
 use crate::control::cyclic::{CycleContext, Free, VirtualTime, operate};
@@ -9,7 +12,7 @@ use crate::port::Side;
 use crate::sim::WirePort;
 use crate::sim::fault::{Fault, WireFault};
 use crate::sim::humanoid::humanoid;
-use crate::wire::AlStatusCode;
+use crate::wire::{AlStatusCode, Datagrams};
 
 fn threads(shutdown_cycles: u64) -> (LoopThreads, LoopSettings) {
     let settings = LoopSettings {
@@ -92,6 +95,63 @@ fn devices_with_an_older_request_to_read_are_left_in_pre_op_as_well() {
     let mut controller = |context: &mut CycleContext<'_>| context.stop();
     let (time, phase) = (&mut VirtualTime, &mut Free);
     threads.run_loop(&mut prepared, &settings, time, phase, &mut controller, ());
+    assert_eq!(states(&mut prepared), State::PreOp as u16);
+}
+
+/// A port that refuses the first frame that writes AL control.
+struct Refusing {
+    port: WirePort,
+    has_refused: bool,
+}
+
+impl Port for Refusing {
+    fn now(&self) -> MonotonicTime {
+        self.port.now()
+    }
+
+    fn send(&mut self, frame: &[u8]) -> io::Result<()> {
+        let mut datagrams = Datagrams::of(frame).unwrap().map(Result::unwrap);
+        let asks = datagrams.any(|it| it.address.register() == AL_CONTROL);
+        if asks && !std::mem::replace(&mut self.has_refused, true) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        self.port.send(frame)
+    }
+
+    fn receive(&mut self, frame: &mut [u8]) -> Option<usize> {
+        self.port.receive(frame)
+    }
+
+    fn wait(&mut self, until: MonotonicTime) -> io::Result<bool> {
+        self.port.wait(until)
+    }
+}
+
+impl Timekeeper<Refusing> for VirtualTime {
+    fn wait_until(&mut self, port: &mut Refusing, time: MonotonicTime) {
+        self.wait_until(&mut port.port, time);
+    }
+}
+
+#[test]
+fn a_wire_that_refuses_the_last_request_gets_it_again() {
+    let (threads, settings) = threads(0);
+    let Prepared { link, cycle } = prepared();
+    let port = Refusing {
+        port: link.into_port(),
+        has_refused: false,
+    };
+    let link = Link::new(port, 1);
+    let mut prepared = Prepared { link, cycle };
+    let mut controller = |context: &mut CycleContext<'_>| context.stop();
+    let (time, phase) = (&mut VirtualTime, &mut Free);
+    threads.run_loop(&mut prepared, &settings, time, phase, &mut controller, ());
+    let port = prepared.link.into_port();
+    assert!(port.has_refused);
+    let mut prepared = Prepared {
+        link: Link::new(port.port, 1),
+        cycle: prepared.cycle,
+    };
     assert_eq!(states(&mut prepared), State::PreOp as u16);
 }
 
