@@ -275,7 +275,8 @@ pub enum RunNetworkError {
     Stopped,
     /// The loop ended because a cycle was not done when the next was due.
     #[error(
-        "cycle {0} was not done when the next was due, which ends the loop by Overrun::Stop; take a lower rate"
+        "a cycle was not done when the next was due, which ended the loop by Overrun::Stop, here after {0} cycles; take a \
+         lower rate"
     )]
     Overrun(u64),
 }

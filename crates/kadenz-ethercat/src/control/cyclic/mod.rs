@@ -147,7 +147,8 @@ impl<P: Port> Loop<'_, P> {
     }
 
     /// Runs until the flag stops it, the controller does, all cycles are done, or an overrun ends it
-    /// ([`Overrun::Stop`]). Nothing else ends it. The caller should have given the thread its priority before
+    /// ([`Overrun::Stop`]). Nothing else ends it. After the flag and after such an overrun the
+    /// [shutdown cycles](LoopSettings::shutdown_cycles) follow, which keep to the beat. The caller should have given the thread its priority before
     /// (`kadenz_rt::tuning`).
     pub fn run_locked(
         &mut self,
@@ -179,6 +180,9 @@ impl<P: Port> Loop<'_, P> {
             let Some(due) = shifted_beat.next(self.link.now()) else {
                 break EndedBy::Overrun;
             };
+            if leaving.is_none() && shifted_beat.is_stopped() {
+                leaving = Some(settings.shutdown_cycles.saturating_sub(1));
+            }
             time.wait_until(self.link.port_mut(), due.intended);
             let start = CycleStart {
                 due,

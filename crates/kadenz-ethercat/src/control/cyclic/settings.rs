@@ -34,7 +34,8 @@ pub struct LoopSettings {
     /// How long before each beat a [`RealTime`](super::RealTime) stops sleeping and begins to spin; zero for
     /// no spinning.
     pub spin: Duration,
-    /// The policy when a cycle was not done as the next beat was due. With [`Overrun::Relative`] beats are
+    /// The policy when a cycle was not done as the next beat was due. [`Overrun::Stop`] ends the loop after its
+    /// [shutdown cycles](Self::shutdown_cycles), in which it skips missed beats. With [`Overrun::Relative`] beats are
     /// numbered as the ideal signal has them by then, so that all cycles end when its cycles would, and a
     /// [`Phase`](super::Phase) moves nothing.
     pub overrun: Overrun,
@@ -42,9 +43,9 @@ pub struct LoopSettings {
     pub start: Option<MonotonicTime>,
     /// The loop ends after that many cycles; `None` for never.
     pub cycles: Option<u64>,
-    /// How many cycles go on after the flag stops the loop, so that a controller can bring its axes to rest:
-    /// [`CycleContext::is_ending`](super::CycleContext::is_ending) reports this stage, and the controller ends
-    /// it when it is done.
+    /// How many cycles go on after the flag or an overrun stops the loop, so that a controller can bring its axes
+    /// to rest: [`CycleContext::is_ending`](super::CycleContext::is_ending) reports this stage, and the controller
+    /// ends it when it is done.
     pub shutdown_cycles: u64,
 }
 
@@ -75,7 +76,8 @@ pub enum EndedBy {
     Controller,
     /// The loop did all its cycles.
     Count,
-    /// A cycle was not done when the next was due, and the policy was [`Overrun::Stop`].
+    /// A cycle was not done when the next was due, and the policy was [`Overrun::Stop`]; also where the controller
+    /// ended the shutdown cycles after that, or such a cycle came after the flag.
     Overrun,
 }
 

@@ -29,6 +29,10 @@ pub(super) struct ShiftedBeat {
     last: Option<MonotonicTime>,
     /// Sum of all corrections.
     shift_ns: i64,
+    /// Whether the loop ends at once where an overrun is to end it.
+    ends_at_once: bool,
+    /// Whether an overrun is to end the loop.
+    is_stopped: bool,
     cycles: u64,
     overruns: u64,
     skipped: u64,
@@ -41,6 +45,8 @@ impl ShiftedBeat {
             policy: settings.overrun,
             last: None,
             shift_ns: 0,
+            ends_at_once: settings.shutdown_cycles == 0,
+            is_stopped: false,
             cycles: 0,
             overruns: 0,
             skipped: 0,
@@ -78,21 +84,31 @@ impl ShiftedBeat {
         self.beat.interval().as_duration()
     }
 
-    /// Returns the next cycle; `None` when it was missed and that ends the loop. The first is never
+    /// Whether an overrun is to end the loop, after its shutdown cycles.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.is_stopped
+    }
+
+    /// Returns the next cycle; `None` when it was missed and that ends the loop at once. The first is never
     /// missed.
     pub(super) fn next(&mut self, now: MonotonicTime) -> Option<DueCycle> {
         let is_first = self.cycles == 0;
         let policy = match self.policy {
             Overrun::Stop if is_first => Overrun::CatchUp,
+            // The shutdown cycles keep to the beat.
+            Overrun::Stop => Overrun::Skip,
             policy => policy,
         };
         // A cycle that counts from the previous one keeps its place, whatever moved the beat.
         let shift_ns = self.last.map_or(self.shift_ns, |_| 0);
         let now = now.offset_by_ns(shift_ns.saturating_neg());
-        let step = self.beat.step(policy, self.last, now);
-        let overrun = !is_first && step.is_none_or(|it| it.is_late);
+        let step = self.beat.step(policy, self.last, now)?;
+        let overrun = !is_first && step.is_late;
         self.overruns += u64::from(overrun);
-        let step = step?;
+        self.is_stopped |= overrun && self.policy == Overrun::Stop;
+        if self.is_stopped && self.ends_at_once {
+            return None;
+        }
         self.skipped += step.skipped;
         self.cycles += 1;
         Some(DueCycle {
@@ -111,9 +127,13 @@ impl ShiftedBeat {
         self.shift_ns = self.shift_ns.saturating_add(later_ns);
     }
 
+    /// The end of the loop. An overrun that was to end it is the cause, whatever ended its shutdown cycles.
     pub(super) fn ended(&self, by: EndedBy) -> Ended {
         Ended {
-            by,
+            by: match self.is_stopped {
+                true => EndedBy::Overrun,
+                false => by,
+            },
             cycles: self.cycles,
             overruns: self.overruns,
             skipped: self.skipped,

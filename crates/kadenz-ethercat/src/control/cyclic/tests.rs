@@ -253,6 +253,31 @@ fn after_the_flag_a_controller_has_time_to_bring_everything_to_rest() {
 }
 
 #[test]
+fn an_overrun_that_ends_the_loop_leaves_time_to_bring_everything_to_rest() {
+    let mut bench = Bench::new(3);
+    let settings = LoopSettings {
+        overrun: Overrun::Stop,
+        shutdown_cycles: 50,
+        ..LoopSettings::every(MS).unwrap()
+    };
+    // The fifth wake-up is 2.5 ms late, and so is one of the cycles that bring all to rest.
+    let mut time = Stumbling {
+        cycle: 0,
+        late: &[(5, 2500), (20, 2500)],
+    };
+    let mut ending = Vec::new();
+    let mut controller = |context: &mut CycleContext<'_>| {
+        ending.extend(context.is_ending().then_some(context.number()));
+    };
+    let ended = bench
+        .bus()
+        .run(&settings, &mut time, &mut controller, &mut ());
+    assert_eq!((ended.by, ended.cycles), (EndedBy::Overrun, 55));
+    assert_eq!((ended.overruns, ended.skipped), (2, 4));
+    assert_eq!(ending, (6..=55).collect::<Vec<_>>());
+}
+
+#[test]
 fn a_phase_moves_every_beat_to_come() {
     struct Later;
     impl Phase for Later {

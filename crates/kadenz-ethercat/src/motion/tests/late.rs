@@ -182,3 +182,29 @@ fn a_shutdown_brings_all_axes_to_rest_before_the_loop_ends() {
         assert!(!runner.reading().unwrap().state().has_torque());
     }
 }
+
+#[test]
+fn an_overrun_that_ends_the_loop_brings_all_axes_to_rest_before() {
+    let mut bench = Bench::new(12, |plan| plan.overrun = Overrun::Stop);
+    let handle = MotionHandle::default();
+    let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
+    let mut slow = Slow {
+        cycle: 0,
+        from: 1_500,
+        cycles: 1,
+        ns: 1_100_000,
+    };
+    let mut was_moving = false;
+    let ended = bench.play_by(5_000, &mut group, &mut slow, |number, group| {
+        was_moving |= number == 1_500 && is_moving(group.stage());
+    });
+    assert!(was_moving);
+    assert_eq!(ended.by, EndedBy::Overrun, "{ended:?}");
+    assert!(ended.cycles > 1_500, "{ended:?}");
+    assert_eq!(group.stage(), Stage::Ending);
+    for runner in group.runners() {
+        assert!(!runner.reading().unwrap().state().has_torque());
+    }
+    let last = bench.words.last().unwrap();
+    assert!(!last.has(0x08), "{last:?}");
+}

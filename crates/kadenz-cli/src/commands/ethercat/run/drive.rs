@@ -67,7 +67,7 @@ pub(super) fn drive(
     let report = report.context("the loop was not run")?;
     anyhow::ensure!(
         report.ended.by != EndedBy::Overrun,
-        "the loop ended by --overrun stop: cycle {} was not done when the next was due",
+        "the loop ended by --overrun stop after {} cycles: one was not done when the next was due",
         report.timing.cycles
     );
     Ok(report)
