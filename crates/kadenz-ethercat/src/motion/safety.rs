@@ -133,8 +133,18 @@ impl Safety {
 
     /// Polls the handle; returns whether a reset of the current stop is requested ([`begin`](Self::begin)).
     pub(crate) fn poll_handle(&mut self, handle: &MotionHandle) -> bool {
-        let reset = handle.take_reset();
-        if let Some(by) = handle.take_stop() {
+        self.poll(|| handle.take_stop(), || handle.take_reset())
+    }
+
+    /// Takes the stop before the reset: a stop that comes after the reset that is taken is taken in the next cycle.
+    fn poll(
+        &mut self,
+        take_stop: impl FnOnce() -> Option<u32>,
+        take_reset: impl FnOnce() -> bool,
+    ) -> bool {
+        let stop = take_stop();
+        let reset = take_reset();
+        if let Some(by) = stop {
             if self.cause.is_none() {
                 self.by = by;
             }
@@ -147,6 +157,8 @@ impl Safety {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     const FAULT: Cause = Cause::Fault {
@@ -216,6 +228,35 @@ mod tests {
         assert!(safety.poll_handle(&handle));
         safety.begin();
         assert_eq!(safety.cause(), None);
+    }
+
+    #[test]
+    fn a_stop_after_a_reset_stops_also_where_both_come_while_the_handle_is_polled() {
+        let (mut safety, handle) = (Safety::new(Policy::default()), MotionHandle::default());
+        safety.stop(Cause::Lost(11));
+        let is_first = Cell::new(true);
+        let meanwhile = || {
+            if is_first.take() {
+                handle.reset();
+                handle.stop();
+            }
+        };
+        for _ in 0..4 {
+            let take_stop = || {
+                let stop = handle.take_stop();
+                meanwhile();
+                stop
+            };
+            let take_reset = || {
+                let reset = handle.take_reset();
+                meanwhile();
+                reset
+            };
+            if safety.poll(take_stop, take_reset) {
+                safety.begin();
+            }
+        }
+        assert_eq!(safety.cause(), Some(Cause::Asked));
     }
 
     #[test]
