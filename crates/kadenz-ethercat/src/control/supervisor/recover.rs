@@ -100,8 +100,12 @@ impl SegmentSupervisor {
         for device in 0..self.watched.len() {
             let task = self.watched[device].task(self.wanted(device), now);
             if task != Task::RequestState(State::PreOp, State::SafeOp) {
-                self.pool.cancel(device);
+                self.pool.end(device);
                 self.watched[device].set_up = false;
+            }
+            // Another thread may have the device that is to be asked: no further one gets it before.
+            if !matches!(task, Task::RequestState(..)) {
+                self.device_table.set_up(device, false);
             }
             match task {
                 Task::Nothing => self.reset_failures(device, now),
@@ -211,7 +215,7 @@ impl SegmentSupervisor {
 
     /// Writes all settings for a change of state, and requests it; returns the number of the first access
     /// that must be answered. `None` where it could not be prepared, or another thread has the device just
-    /// now.
+    /// now; then no further thread gets the device before the supervisor.
     fn prepare(
         &mut self,
         batch: &mut Batch,
@@ -241,6 +245,7 @@ impl SegmentSupervisor {
                 Ok(batch.next())
             }
         });
+        self.device_table.set_up(device, prepared.is_none());
         match prepared? {
             Ok(first) => {
                 let control = AlControl::request(to).0.to_le_bytes();

@@ -176,13 +176,18 @@ impl SetupPool {
         }
     }
 
-    /// Ends a device's set-up, where there is one: its further questions have no answer.
+    /// Ends a device's set-up, where there is one, and lets other threads have the device again.
     pub(super) fn cancel(&mut self, device: usize) {
+        self.end(device);
+        self.device_table.set_up(device, false);
+    }
+
+    /// Ends a device's set-up, where there is one: its further questions have no answer.
+    pub(super) fn end(&mut self, device: usize) {
         if let Some(job) = self.jobs.remove(&device) {
             self.waiting.retain(|it| *it != device);
             job.end();
         }
-        self.device_table.set_up(device, false);
     }
 
     /// Carries questions and answers until all are done, for `most` at the longest, and no longer than `least`

@@ -1,19 +1,22 @@
 //! The supervisor in virtual time, by a rig with unusual ways and clocks.
 
 use std::sync::Mutex;
+use std::time::Instant;
 
 use super::*;
 use crate::control::inline_loop::InlineLoop;
 use crate::control::notice::Subscription;
+use crate::main_device::acyclic::{AcyclicClient, AcyclicQueue};
 use crate::main_device::bring_up::{find, prepare};
 use crate::main_device::clocks::{self, Bounds, Clocks, Epoch};
-use crate::main_device::exchange::{BlockingExchange, FrameBuffer, Target};
+use crate::main_device::exchange::{BlockingExchange, FrameBuffer, RetryPolicy, Target};
 use crate::main_device::link::Link;
 use crate::port::Side;
 use crate::sim::DeviceId;
 use crate::sim::WirePort;
 use crate::sim::fault::{Fault, WireFault};
 use crate::sim::humanoid::humanoid;
+use crate::wire::coe::Address;
 use crate::wire::register::{RX_ERRORS, WATCHDOG_DEFAULTS, WATCHDOG_PROCESS_DATA};
 use crate::wire::{AlStatus, AlStatusCode, Command, Configured, DatagramsMut};
 
@@ -159,6 +162,38 @@ fn a_watchdog_that_was_switched_off_is_on_again_in_a_device_that_was_configured_
     for (register, value) in WATCHDOG_DEFAULTS {
         assert_eq!(registers.get_u16(target, register).unwrap(), value);
     }
+}
+
+#[test]
+fn a_device_on_its_way_back_is_refused_to_further_clients_while_one_has_it() {
+    let mut rig = Rig::in_op();
+    let (last, address) = (DEVICES - 1, Address::new(0x1018, 1));
+    let device_table = Arc::clone(&rig.device_table);
+    let read = || {
+        // A loop that has ended answers at once.
+        let queue = AcyclicQueue::default();
+        queue.end();
+        let mut exchange = AcyclicClient::of(&queue, RetryPolicy::default());
+        device_table.read_object(&mut exchange, last, address)
+    };
+    let refused = std::thread::scope(|scope| {
+        let has_device = |_: &mut SubDevice| {
+            rig.inject(last, |device| WireFault::PowerCycle(device, 100_000_000));
+            rig.run(MS * 500);
+            let client = scope.spawn(read);
+            let end = Instant::now() + MS * 5_000;
+            while !client.is_finished() && Instant::now() < end {
+                std::thread::sleep(MS);
+            }
+            client
+        };
+        let client = device_table.with(last, has_device).unwrap();
+        client.join().unwrap()
+    });
+    assert!(matches!(refused, Err(ObjectError::SetUp(_))), "{refused:?}");
+    rig.until_well("once no client has it");
+    let answered = read();
+    assert!(matches!(answered, Err(ObjectError::Sdo(_))), "{answered:?}");
 }
 
 #[test]
