@@ -258,30 +258,48 @@ impl Exchange for Counting<'_> {
     }
 }
 
-#[test]
-fn errors_at_ports_are_reported_however_full_the_counters_beside_them_are() {
-    let mut rig = Rig::in_op();
-    for (invalid, more) in [(10, None), (14, Some(4)), (19, Some(5))] {
-        rig.events();
+impl Rig {
+    /// Runs while all devices report `invalid` frames at port 0; returns the reported errors.
+    fn errors_of(&mut self, invalid: u8, span: Duration) -> Vec<u32> {
+        self.events();
         let mut exchange = Counting {
-            inline_loop: &mut rig.inline_loop,
+            inline_loop: &mut self.inline_loop,
             invalid,
         };
-        let end = exchange.now() + MS * 1_500;
+        let end = exchange.now() + span;
         while exchange.now() < end {
-            let pause = rig.supervisor.step(&mut exchange).unwrap();
+            let pause = self.supervisor.step(&mut exchange).unwrap();
             exchange.pause(pause);
         }
-        let events = rig.events();
+        let events = self.events();
         let errors = events.iter().filter_map(|it| match it {
             Event::PortErrors { invalid, .. } => Some(*invalid),
             _ => None,
         });
-        let errors: Vec<_> = errors.collect();
+        errors.collect()
+    }
+}
+
+#[test]
+fn errors_at_ports_are_reported_however_full_the_counters_beside_them_are() {
+    let mut rig = Rig::in_op();
+    for (invalid, more) in [(10, None), (14, Some(4)), (19, Some(5))] {
+        let errors = rig.errors_of(invalid, MS * 1_500);
         if let Some(more) = more {
             assert_eq!(errors, [more; DEVICES]);
         }
     }
+}
+
+#[test]
+fn counters_that_are_full_after_each_reset_are_reported_each_time() {
+    let mut rig = Rig::in_op();
+    let errors = rig.errors_of(u8::MAX, MS * 4_500);
+    assert!(errors.len() >= 3 * DEVICES, "{errors:?}");
+    assert!(
+        errors.iter().all(|it| *it == u32::from(u8::MAX)),
+        "{errors:?}"
+    );
 }
 
 /// A time, and what each clock showed then.

@@ -35,9 +35,9 @@ pub(super) const COUNTERS: usize = 20;
 const LOST_LINKS_AT: usize = 16;
 
 /// The counters that are reported: three for each port, and its lost links.
-fn reported_counters(counters: &[u8; COUNTERS]) -> impl Iterator<Item = u8> + '_ {
-    let (errors, links) = (&counters[..12], &counters[LOST_LINKS_AT..]);
-    errors.iter().chain(links).copied()
+fn reported_counters(counters: &mut [u8; COUNTERS]) -> impl Iterator<Item = &mut u8> {
+    let (errors, links) = counters.split_at_mut(LOST_LINKS_AT);
+    errors[..12].iter_mut().chain(links)
 }
 
 impl SegmentSupervisor {
@@ -162,23 +162,33 @@ impl SegmentSupervisor {
             .collect();
         batch.send(exchange)?;
         let mut reset = self.batch();
+        let mut full = Vec::new();
         for (device, station, number) in asked {
-            let Some(counters) = batch.answer(number) else {
+            let Some(mut counters) = batch.answer(number) else {
                 continue;
             };
             if let Some(before) = self.watched[device].counters.replace(counters) {
                 self.report_port_errors(device, before, counters, now);
             }
             // Other counters between them are not reported, and are not reset either.
-            if reported_counters(&counters).any(|it| it >= NEARLY_FULL) {
+            if reported_counters(&mut counters).any(|it| *it >= NEARLY_FULL) {
                 reset.together();
+                let first = reset.next();
                 for register in [RX_ERRORS, LOST_LINKS] {
                     reset.write(Target::Of(station), register, &[0; 4]);
                 }
-                self.watched[device].counters = None;
+                full.push((device, first, reset.next()));
             }
         }
-        reset.send(exchange)
+        reset.send(exchange)?;
+        for (device, first, behind) in full {
+            if let Some(counters) = &mut self.watched[device].counters
+                && reset.all_did(first, behind)
+            {
+                reported_counters(counters).for_each(|it| *it = 0);
+            }
+        }
+        Ok(())
     }
 
     fn report_port_errors(
