@@ -27,7 +27,7 @@ use kadenz_ethercat::sim::WirePort;
 use kadenz_ethercat::sim::fault::{Fault, FrameFault, When, WireFault};
 use kadenz_ethercat::sim::humanoid::humanoid;
 use kadenz_ethercat::sim::{CableId, DeviceId, End, Segment};
-use kadenz_ethercat::wire::register::{FMMU, STATION_ADDRESS};
+use kadenz_ethercat::wire::register::{AL_STATUS, FMMU, STATION_ADDRESS};
 use kadenz_ethercat::wire::sii::Image;
 use kadenz_ethercat::wire::{AlStatusCode, Position, State};
 use kadenz_rt::clock::MonotonicTime;
@@ -503,7 +503,7 @@ fn inputs_of_a_device_that_is_gone_stay_as_they_were() {
 }
 
 #[test]
-fn an_unknown_device_is_reported_and_left_alone() {
+fn an_unknown_device_is_reported_once() {
     let (_, devices) = found(humanoid(20).build().unwrap());
     // The serial numbers of the larger robot's devices are the same, except for its additional last device.
     let segment = humanoid(21).build().unwrap();
@@ -675,6 +675,26 @@ fn a_device_that_another_main_device_had_is_set_up_anew() {
     rig.until_well("set up", SECOND * 5);
     let mut registers = Registers::by(&mut rig.inline_loop);
     assert_eq!(registers.get::<16>(device, FMMU).unwrap(), ours);
+}
+
+#[test]
+fn an_unknown_device_that_another_main_device_had_in_op_leaves_the_process_data() {
+    let mut rig = Rig::in_op(6);
+    let device = rig.device(5);
+    // The product code.
+    rewrite(&mut rig, device, 0x0A, 0xEE);
+    let target = Target::At(Position(5));
+    let mut registers = Registers::by(&mut rig.inline_loop);
+    assert_ne!(registers.get::<16>(target, FMMU).unwrap(), [0; 16]);
+    registers.put_u16(target, STATION_ADDRESS, 0x7000).unwrap();
+    rig.run(SECOND);
+    let notices = rig.notices();
+    let unknown = |it: &Event| matches!(it, Event::Unknown { .. });
+    assert!(has_event(&notices, None, unknown), "{}", list(&notices));
+    let mut registers = Registers::by(&mut rig.inline_loop);
+    let init = u16::from(State::Init.number());
+    assert_eq!(registers.get_u16(target, AL_STATUS).unwrap(), init);
+    assert_eq!(registers.get::<16>(target, FMMU).unwrap(), [0; 16]);
 }
 
 #[test]

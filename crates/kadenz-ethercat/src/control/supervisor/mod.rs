@@ -12,7 +12,7 @@
 //!   reads its identity (positions shift when a device before it comes or goes), and then gets its own and all
 //!   its settings.
 //! - A device that was configured but absent at the start is the same case.
-//! - An unknown device keeps its temporary address, stays in INIT and raises a notice.
+//! - An unknown device keeps its temporary address, is brought to INIT without FMMUs, and raises a notice.
 //!
 //! The supervisor tries a device that refuses again after pauses that grow, up to [`MAX_PAUSE`].
 //!

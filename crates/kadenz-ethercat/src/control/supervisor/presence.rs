@@ -272,7 +272,10 @@ impl SegmentSupervisor {
                 .and_then(|it| places[it]);
             match (place, identity) {
                 (Some(device), Some(identity)) => self.settle(exchange, device, one, *identity)?,
-                _ => self.note_unconfigured(one, *identity, exchange.now()),
+                _ => {
+                    self.leave_unconfigured(exchange, one.station)?;
+                    self.note_unconfigured(one, *identity, exchange.now());
+                }
             }
         }
         Ok(())

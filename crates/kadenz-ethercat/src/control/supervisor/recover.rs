@@ -258,6 +258,22 @@ impl SegmentSupervisor {
             }
         }
     }
+
+    /// Takes an unknown device out of the process data: another MainDevice may have mapped it to logical addresses of
+    /// ours, and brought it to OP.
+    pub(super) fn leave_unconfigured(
+        &self,
+        exchange: &mut dyn Exchange,
+        station: Configured,
+    ) -> ExchangeResult {
+        let target = Target::Of(station);
+        let mut batch = self.batch();
+        batch.together();
+        batch.write(target, FMMU, &[0; 16 * FMMU_SIZE as usize]);
+        let request = AlControl::request(State::Init).0.to_le_bytes();
+        batch.write(target, AL_CONTROL, &request);
+        batch.send(exchange)
+    }
 }
 
 /// Clears an earlier configuration. Not every controller has all of these registers.
