@@ -2,12 +2,14 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-/// The longest time that a peer may take to accept data sent to it.
+/// The longest time that a peer may take to accept a line.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
+/// The most bytes of one write. The kernel applies the socket's timeout to each of its buffers, which hold more.
+const PIECE: usize = 16 * 1024;
 
 /// The result of waiting for a line.
 #[derive(Debug, PartialEq, Eq)]
@@ -43,7 +45,6 @@ impl LineStream {
     /// A stream with lines of at most `most` bytes.
     pub(super) fn of(stream: UnixStream, most: usize) -> io::Result<Self> {
         stream.set_nonblocking(false)?;
-        stream.set_write_timeout(Some(WRITE_TIMEOUT))?;
         Ok(Self {
             stream,
             most,
@@ -145,7 +146,22 @@ impl LineStream {
     pub(super) fn send(&mut self, line: &impl Serialize) -> io::Result<()> {
         let mut bytes = serde_json::to_vec(line)?;
         bytes.push(b'\n');
-        self.stream.write_all(&bytes)
+        self.send_within(&bytes, WRITE_TIMEOUT)
+    }
+
+    /// Sends bytes that the peer accepts within `span`.
+    fn send_within(&mut self, bytes: &[u8], span: Duration) -> io::Result<()> {
+        let end = Instant::now() + span;
+        for piece in bytes.chunks(PIECE) {
+            let left = end.saturating_duration_since(Instant::now());
+            // A timeout of zero would mean forever.
+            if left.is_zero() {
+                return Err(ErrorKind::TimedOut.into());
+            }
+            self.stream.set_write_timeout(Some(left))?;
+            self.stream.write_all(piece)?;
+        }
+        Ok(())
     }
 }
 
@@ -173,6 +189,28 @@ mod tests {
         far.write_all(b"123456789").unwrap();
         assert_eq!(lines.next_within(long).unwrap(), LineEvent::TooLong);
         assert_eq!(lines.next_within(long).unwrap(), LineEvent::TooLong);
+    }
+
+    #[test]
+    fn a_peer_that_reads_slowly_gets_no_more_time_than_one_that_does_not_read() {
+        let (mut far, near) = UnixStream::pair().unwrap();
+        let mut lines = LineStream::of(near, 8).unwrap();
+        std::thread::scope(|scope| {
+            // 2 MiB take it 1.28 s at least.
+            scope.spawn(move || {
+                let mut piece = [0; PIECE];
+                while far.read(&mut piece).is_ok_and(|it| it > 0) {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+            });
+            let sent = lines.send_within(&[0; 2 << 20], Duration::from_millis(200));
+            let kind = sent.map_err(|it| it.kind());
+            assert!(
+                matches!(kind, Err(ErrorKind::WouldBlock | ErrorKind::TimedOut)),
+                "{kind:?}"
+            );
+            drop(lines);
+        });
     }
 
     #[test]
