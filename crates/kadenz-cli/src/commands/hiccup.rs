@@ -150,7 +150,7 @@ fn control(folder: &Path, options: &Options, measuring: &Measuring) -> Command {
                     !(options.measure.has_shield() && it.starts_with("--cpus"))
                 }),
         )
-        .arg(format!("--clock={}", measuring.clock))
+        .arg(format!("--clock={}", measuring.session.clock))
         .arg("--out")
         .arg(folder)
         .stdout(Stdio::null())
