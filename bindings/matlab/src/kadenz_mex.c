@@ -25,9 +25,12 @@ static void fail(const char *text) { mexErrMsgIdAndTxt("kadenz:error", "%s", tex
 static const mxArray **argument;
 static int arguments;
 
+/* A sparse array stores only some of its elements, and MATLAB stores complex ones in two ways: no command takes them. */
 static const mxArray *at(int place)
 {
     if (place >= arguments) fail("the call has too few arguments; see `help kadenz`");
+    if (mxIsSparse(argument[place]) || mxIsComplex(argument[place]))
+        fail("an argument is sparse or complex; convert it by full or real");
     return argument[place];
 }
 

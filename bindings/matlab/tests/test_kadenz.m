@@ -167,6 +167,10 @@ function networks(folder)
   assert(isequal(net.get([actual, target]), [1000, 1000]));
   assert(net.state().isRunning && net.state().devices == 8);
   raises(@() net.set(control, 70000), 'no place');
+  raises(@() net.set([target control], sparse([0 15])), 'sparse');
+  raises(@() net.set([target control], [1i 15]), 'complex');
+  raises(@() net.get(sparse([target 0])), 'sparse');
+  assert(isequal(net.get([target, control]), [1000, 15]));
   raises(@() run.finish(), 'stop');
   assert(~isempty(strfind(net.stop(), '8 devices')));
   run.finish();
@@ -201,6 +205,7 @@ function errors(~)
   raises(@() kadenz_mex('receive', 999, 0), 'not a subscription');
   raises(@() kadenz_mex('receive', -1, 0), 'not a subscription');
   raises(@() kadenz_mex('receive', NaN, 0), 'not a subscription');
+  raises(@() kadenz_mex('receive', sparse(1), 0), 'sparse');
   raises(@() kadenz_mex('receive'), 'too few');
   raises(@() kadenz_mex('nothing'), 'no such command');
   raises(@() kadenz_mex(1), 'name');
