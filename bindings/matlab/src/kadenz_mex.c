@@ -42,6 +42,18 @@ static double number(int place)
     return mxGetScalar(at(place));
 }
 
+/* A whole number from 0 on: what an integer of C cut off of another one would name something else. */
+static double whole_of(double value, double max)
+{
+    static char message[96];
+    if (value >= 0 && value <= max && value == (double)(uint64_t)value) return value;
+    snprintf(message, sizeof message, "%.15g is not a whole number from 0 to %.15g", value, max);
+    fail(message);
+    return 0;
+}
+
+static double whole(int place, double max) { return whole_of(number(place), max); }
+
 /* A 64-bit integer, exact also beyond 2^53. */
 static int64_t integer(int place)
 {
@@ -175,7 +187,7 @@ static void publish(mxArray **out)
 
 static void subscribe(mxArray **out)
 {
-    out[0] = handed(SUBSCRIPTION, kadenz_subscribe(handle(0, BUS), text(1), (size_t)number(2)));
+    out[0] = handed(SUBSCRIPTION, kadenz_subscribe(handle(0, BUS), text(1), (size_t)whole(2, 100000)));
 }
 
 /* [payload, channel, taken_ns]: all empty where no message came within so many seconds. */
@@ -216,7 +228,7 @@ static void series_record(mxArray **out)
 static void periodic_start(mxArray **out)
 {
     kadenz_recording *recording = mxIsEmpty(at(5)) ? NULL : handle(5, RECORDING);
-    out[0] = handed(PERIODIC, kadenz_periodic_start(text(0), text(1), (uint8_t)number(2), number(3) != 0, text(4), recording, text(6)));
+    out[0] = handed(PERIODIC, kadenz_periodic_start(text(0), text(1), (uint8_t)whole(2, 99), number(3) != 0, text(4), recording, text(6)));
 }
 
 /* [index, skipped, step in seconds, lateness in nanoseconds]; empty where the tick is not due within so many seconds */
@@ -287,17 +299,17 @@ static void camera_address(mxArray **out) { out[0] = uint64((uint64_t)(uintptr_t
 /* segment, cycle, deadline, priority, whether memory is locked, ESI */
 static void network_open(mxArray **out)
 {
-    out[0] = handed(NETWORK, kadenz_network_open(text(0), text(1), text(2), (uint8_t)number(3), number(4) != 0, text(5)));
+    out[0] = handed(NETWORK, kadenz_network_open(text(0), text(1), text(2), (uint8_t)whole(3, 99), number(4) != 0, text(5)));
 }
 
 static void network_input(mxArray **out)
 {
-    out[0] = mxCreateDoubleScalar(done(kadenz_network_input(handle(0, NETWORK), text(1), (uint16_t)number(2), (uint8_t)number(3), text(4))));
+    out[0] = mxCreateDoubleScalar(done(kadenz_network_input(handle(0, NETWORK), text(1), (uint16_t)whole(2, 0xFFFF), (uint8_t)whole(3, 0xFF), text(4))));
 }
 
 static void network_output(mxArray **out)
 {
-    out[0] = mxCreateDoubleScalar(done(kadenz_network_output(handle(0, NETWORK), text(1), (uint16_t)number(2), (uint8_t)number(3), text(4))));
+    out[0] = mxCreateDoubleScalar(done(kadenz_network_output(handle(0, NETWORK), text(1), (uint16_t)whole(2, 0xFFFF), (uint8_t)whole(3, 0xFF), text(4))));
 }
 
 static void network_start(mxArray **out)
@@ -314,7 +326,7 @@ static void network_get(mxArray **out)
     const double *value = mxIsDouble(at(1)) ? mxGetPr(at(1)) : NULL;
     if (!value && count) fail("values are numbers that input and output gave");
     out[0] = mxCreateDoubleMatrix(mxGetM(at(1)), mxGetN(at(1)), mxREAL);
-    for (size_t i = 0; i < count; i++) done(kadenz_network_get(network, (int32_t)value[i], mxGetPr(out[0]) + i));
+    for (size_t i = 0; i < count; i++) done(kadenz_network_get(network, (int32_t)whole_of(value[i], INT32_MAX), mxGetPr(out[0]) + i));
 }
 
 static void network_set(mxArray **out)
@@ -324,12 +336,13 @@ static void network_set(mxArray **out)
     size_t count = mxGetNumberOfElements(at(1));
     if (!mxIsDouble(at(1)) || !mxIsDouble(at(2)) || mxGetNumberOfElements(at(2)) != count)
         fail("set takes as many doubles as values");
-    for (size_t i = 0; i < count; i++) done(kadenz_network_set(network, (int32_t)mxGetPr(at(1))[i], mxGetPr(at(2))[i]));
+    for (size_t i = 0; i < count; i++)
+        done(kadenz_network_set(network, (int32_t)whole_of(mxGetPr(at(1))[i], INT32_MAX), mxGetPr(at(2))[i]));
 }
 
 static void network_wait(mxArray **out)
 {
-    int64_t cycle = kadenz_network_wait(handle(0, NETWORK), (uint64_t)number(1), ns(number(2)));
+    int64_t cycle = kadenz_network_wait(handle(0, NETWORK), (uint64_t)whole(1, 9007199254740992), ns(number(2)));
     if (cycle < 0) fail(kadenz_error());
     out[0] = cycle == 0 ? empty() : mxCreateDoubleScalar((double)cycle);
 }

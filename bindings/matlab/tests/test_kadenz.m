@@ -147,6 +147,9 @@ function networks(folder)
   target = net.output('waist yaw', hex2dec('607A'));
   control = net.output(4, hex2dec('6040'), 0, 'u16');
   raises(@() net.input('elbow', 1), 'waist yaw');
+  raises(@() net.input('waist yaw', hex2dec('16064')), 'from 0 to 65535');
+  raises(@() net.output('waist yaw', hex2dec('607A'), 256), 'from 0 to 255');
+  raises(@() net.output('waist yaw', hex2dec('607A'), 0.5), 'from 0 to 255');
   net.start(run);
   cycle = 0;
   for word = [6, 7, 15]
@@ -167,6 +170,8 @@ function networks(folder)
   assert(isequal(net.get([actual, target]), [1000, 1000]));
   assert(net.state().isRunning && net.state().devices == 8);
   raises(@() net.set(control, 70000), 'no place');
+  raises(@() net.set(control + 0.5, 15), 'whole');
+  raises(@() net.wait(-1, 1), 'whole');
   raises(@() net.set([target control], sparse([0 15])), 'sparse');
   raises(@() net.set([target control], [1i 15]), 'complex');
   raises(@() net.get(sparse([target 0])), 'sparse');
@@ -202,6 +207,9 @@ function errors(~)
   raises(@() kadenz.Node('nonsense://'), 'nonsense');
   raises(@() kadenz.Periodic('1000'), '1kHz');
   raises(@() kadenz.Periodic('1kHz', 'dead', 1), 'deadline');
+  raises(@() kadenz.Periodic('1kHz', 'priority', 256), 'from 0 to 99');
+  raises(@() kadenz.Periodic('1kHz', 'priority', NaN), 'from 0 to 99');
+  raises(@() kadenz.Network('sim:3', 'priority', -1), 'from 0 to 99');
   raises(@() kadenz_mex('receive', 999, 0), 'not a subscription');
   raises(@() kadenz_mex('receive', -1, 0), 'not a subscription');
   raises(@() kadenz_mex('receive', NaN, 0), 'not a subscription');
