@@ -188,19 +188,20 @@ impl RunningNetwork {
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
+
+    /// Ends the loop as [`stop`](Self::stop), for a caller that does not want its result, not even its panic.
+    pub(super) fn end(&self) {
+        self.stop.stop();
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(thread) = thread.take() {
+            let _ = thread.join();
+        }
+    }
 }
 
 impl Drop for RunningNetwork {
     fn drop(&mut self) {
-        self.stop.stop();
-        let thread = self
-            .thread
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(thread) = thread.take() {
-            // A caller that drops the network does not want the loop's result.
-            let _ = thread.join();
-        }
+        self.end();
     }
 }
 

@@ -28,7 +28,8 @@ pub struct SharedNetworkOptions {
     pub esi: Option<PathBuf>,
 }
 
-/// A network in one of three stages: brought up, with a loop in the background, ended. Any thread may use it.
+/// A network in one of three stages: brought up, with a loop in the background, ended. Any thread may use it. Dropping it
+/// stops the loop, also while other threads wait for its cycles, and waits for its end.
 ///
 /// ```
 /// use kadenz::ethercat::{SharedNetwork, SharedNetworkOptions};
@@ -213,9 +214,20 @@ impl SharedNetwork {
         *self.stage() = Stage::Ended;
         Ok(report?)
     }
+
     /// The network after a start for which the machine gave no thread.
     #[cfg(test)]
     pub(super) const fn failed() -> Self {
         Self(Mutex::new(Stage::Failed))
+    }
+}
+
+impl Drop for SharedNetwork {
+    fn drop(&mut self) {
+        let stage = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // Threads that wait hold the loop, too: dropping this share of it alone would let it run on.
+        if let Stage::Running(running) = stage {
+            running.end();
+        }
     }
 }

@@ -151,6 +151,21 @@ fn a_shared_network_says_why_it_does_not_run() {
 }
 
 #[test]
+fn a_dropped_network_ends_its_loop_while_another_thread_waits() {
+    let net = SharedNetwork::open("sim:3", &SharedNetworkOptions::default()).unwrap();
+    net.start(None).unwrap();
+    let running = net.running().unwrap();
+    let timeout = std::time::Duration::from_secs(60);
+    let waits = std::thread::spawn({
+        let running = running.clone();
+        move || running.wait_cycle(u64::MAX - 1, timeout)
+    });
+    drop(net);
+    assert!(!running.state().is_running);
+    assert_eq!(waits.join().unwrap(), None);
+}
+
+#[test]
 fn a_loop_in_the_background_shares_values_records_and_ends_once() {
     let folder = tempfile::tempdir().unwrap();
     let run = std::sync::Arc::new(crate::Recording::create(folder.path()).unwrap());
