@@ -32,6 +32,34 @@ def test_an_interpreter_ends_while_its_threads_wait():
     assert ended.returncode == 0 and ended.stdout == "ends\n"
 
 
+def test_a_loop_ends_with_its_shutdown_cycles_where_the_interpreter_ends():
+    script = """
+        import atexit, threading
+        nets = []
+
+        @atexit.register
+        def after_all_others():
+            try:
+                print("it runs", nets[0].state)
+            except kadenz.Error as error:
+                print(error)
+
+        import kadenz
+        nets.append(kadenz.Network("sim:3"))
+        nets[0].start()
+        is_used = threading.Event()
+        threading.Thread(target=lambda: [is_used.set() for _ in nets[0].cycles()], daemon=True).start()
+        is_used.wait()
+    """
+    ended = python(script)
+    assert ended.returncode == 0 and "has ended" in ended.stdout, ended.stdout
+
+
+def test_a_stopped_network_is_not_stopped_again_at_the_end():
+    ended = python("import kadenz; net = kadenz.Network('sim:3'); net.start(); net.stop(); print('ends')")
+    assert ended.returncode == 0 and ended.stdout == "ends\n"
+
+
 def test_a_forked_child_opens_its_own(tmp_path):
     bus = kadenz.Bus("memq://")
     subscription = bus.subscribe("A")

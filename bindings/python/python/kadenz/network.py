@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import weakref
 from typing import NamedTuple, Optional, Union
 
 from . import _kadenz
-from ._kadenz import Value
+from ._kadenz import Error, Value
 from .loops import Recording
 
 
@@ -30,7 +31,8 @@ class Network:
                 target.value = actual.value
 
     A thread of the library exchanges process data, supervises the devices and brings lost ones back, also while Python
-    is busy; `value` is the last value of an input, or the value of an output from the next cycle on.
+    is busy; `value` is the last value of an input, or the value of an output from the next cycle on. Where the interpreter
+    ends, a loop that still runs ends after its shutdown cycles, also while a daemon thread uses it.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class Network:
         folder = None if esi is None else os.fspath(esi)
         self._record = record
         self._network = _kadenz.Network(segment, cycle, deadline, priority, lock_memory, folder)
+        self._at_exit: Optional[weakref.finalize[[_kadenz.Network], Network]] = None
 
     def input(self, device: Union[str, int], index: int, subindex: int = 0, type: Optional[str] = None) -> Value:
         """An input object of a device, by the device's name or position. The type is the device's own, or "bool", "u8"
@@ -60,6 +63,7 @@ class Network:
     def start(self) -> None:
         """Starts the loop; devices go to OP."""
         self._network.start(None if self._record is None else self._record._recording)
+        self._at_exit = weakref.finalize(self, _end, self._network)
 
     def wait(self, after: int = 0, timeout: Optional[float] = None) -> Optional[int]:
         """Waits for a cycle after that of this number; returns that of the last one, None where none came in time."""
@@ -76,6 +80,8 @@ class Network:
 
     def stop(self) -> str:
         """Ends the loop after its shutdown cycles; returns its report. Raises Error where it ended by itself."""
+        if self._at_exit is not None:
+            self._at_exit.detach()
         return self._network.stop()
 
     def __enter__(self) -> "Network":
@@ -84,6 +90,14 @@ class Network:
 
     def __exit__(self, *_raised: object) -> None:
         self.stop()
+
+
+def _end(network: "_kadenz.Network") -> None:
+    """Ends a loop that is not used any more, at the interpreter's end at the latest; it may have ended already."""
+    try:
+        network.stop()
+    except Error:
+        pass
 
 
 class Cycles:
