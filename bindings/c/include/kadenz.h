@@ -153,6 +153,12 @@ kadenz_bus *kadenz_bus_open(const char *url);
 // Closes a bus; its subscriptions stay open.
 void kadenz_bus_free(kadenz_bus *bus);
 
+// Receives on a thread of the library from now on, until the bus is closed: messages then wait in the queues of their
+// subscriptions while no thread calls `kadenz_receive`. Without it a thread that waits for a message receives for all
+// subscriptions, which costs one wake-up less; meanwhile messages wait in the small buffers of the system or of the
+// transport, which drop the newest. Returns 0, also where it receives already, or -1 where that fails.
+int32_t kadenz_bus_receive_in_background(const kadenz_bus *bus);
+
 // Publishes bytes. Returns 0, or -1 where that fails. After the first message to a channel it allocates nothing; it
 // takes a priority-inheriting lock.
 int32_t kadenz_publish(const kadenz_bus *bus,
@@ -161,7 +167,8 @@ int32_t kadenz_publish(const kadenz_bus *bus,
                        size_t length);
 
 // Subscribes to the channels whose whole name a regular expression matches. At most `queue` messages wait, 30 for 0;
-// then a new one displaces the oldest. Returns NULL where that fails.
+// then a new one displaces the oldest. They come into the queue while a thread of this process waits for a message of
+// the bus, or after `kadenz_bus_receive_in_background`. Returns NULL where that fails.
 kadenz_subscription *kadenz_subscribe(const kadenz_bus *bus,
                                       const char *pattern,
                                       size_t queue);

@@ -172,6 +172,8 @@ public:
     {
         detail::done(kadenz_publish(handle_.get(), channel.c_str(), static_cast<const std::uint8_t *>(data), size));
     }
+    /* Receives on a thread of the library from now on, so that messages wait in their queues while no thread asks. */
+    void receive_in_background() { detail::done(kadenz_bus_receive_in_background(handle_.get())); }
     class subscription subscribe(const std::string &pattern, std::size_t queue = 0)
     {
         return kadenz::subscription(kadenz_subscribe(handle_.get(), pattern.c_str(), queue));

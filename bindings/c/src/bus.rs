@@ -1,15 +1,19 @@
 //! Messages as bytes.
 
 use std::ffi::{CString, c_char};
+use std::sync::{Mutex, PoisonError};
 
-use kadenz_library::Bus;
-use kadenz_library::msg::bus::{Aggregator, SubscriptionOptions};
+use kadenz_library::msg::bus::{Aggregator, Background, SubscriptionOptions};
+use kadenz_library::{Bus, Tuning};
 
 use crate::{answer, behind, error_text, free, handle, room, text, text_or_none, timeout};
 
 /// A bus, which any number of threads may use.
 #[allow(non_camel_case_types, reason = "its name in C")]
-pub struct kadenz_bus(Bus);
+pub struct kadenz_bus {
+    bus: Bus,
+    background: Mutex<Option<Background>>,
+}
 
 /// A subscription to one or more channels.
 #[allow(non_camel_case_types, reason = "its name in C")]
@@ -18,6 +22,8 @@ pub struct kadenz_subscription {
     /// The channel of the last message, with a zero behind it.
     channel: CString,
 }
+
+const NO_BUS: &str = "the bus is NULL; the call that opens it failed";
 
 /// A message, valid until the next call for its subscription.
 #[repr(C)]
@@ -45,7 +51,32 @@ pub unsafe extern "C" fn kadenz_bus_open(url: *const c_char) -> *mut kadenz_bus 
             Some(url) => Bus::open(url),
             None => Bus::open_default(),
         };
-        handle(bus.map(kadenz_bus).map_err(error_text))
+        let background = Mutex::default();
+        handle(
+            bus.map(|bus| kadenz_bus { bus, background })
+                .map_err(error_text),
+        )
+    })
+}
+
+/// Receives on a thread of the library from now on, until the bus is closed: messages then wait in the queues of their
+/// subscriptions while no thread calls `kadenz_receive`. Without it a thread that waits for a message receives for all
+/// subscriptions, which costs one wake-up less; meanwhile messages wait in the small buffers of the system or of the
+/// transport, which drop the newest. Returns 0, also where it receives already, or -1 where that fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_bus_receive_in_background(bus: *const kadenz_bus) -> i32 {
+    answer(-1, || {
+        // SAFETY: the caller passes a handle.
+        let bus = unsafe { bus.as_ref() }.ok_or(NO_BUS)?;
+        let mut background = bus
+            .background
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if background.is_none() {
+            let started = bus.bus.receive_in_background(Tuning::default());
+            *background = Some(started.map_err(error_text)?);
+        }
+        Ok(0)
     })
 }
 
@@ -68,16 +99,19 @@ pub unsafe extern "C" fn kadenz_publish(
     answer(-1, || {
         // SAFETY: the caller passes a handle and a text.
         let (bus, channel) = unsafe { (bus.as_ref(), text(channel, "channel")?) };
-        let bus = bus.ok_or("the bus is NULL; the call that opens it failed")?;
+        let bus = bus.ok_or(NO_BUS)?;
         // SAFETY: the caller promises so many bytes there.
         let payload = unsafe { bytes(payload, length) }?;
-        bus.0.publish_bytes(channel, payload).map_err(error_text)?;
+        bus.bus
+            .publish_bytes(channel, payload)
+            .map_err(error_text)?;
         Ok(0)
     })
 }
 
 /// Subscribes to the channels whose whole name a regular expression matches. At most `queue` messages wait, 30 for 0;
-/// then a new one displaces the oldest. Returns NULL where that fails.
+/// then a new one displaces the oldest. They come into the queue while a thread of this process waits for a message of
+/// the bus, or after `kadenz_bus_receive_in_background`. Returns NULL where that fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_subscribe(
     bus: *const kadenz_bus,
@@ -87,13 +121,13 @@ pub unsafe extern "C" fn kadenz_subscribe(
     answer(std::ptr::null_mut(), || {
         // SAFETY: the caller passes a handle and a text.
         let (bus, pattern) = unsafe { (bus.as_ref(), text(pattern, "pattern")?) };
-        let bus = bus.ok_or("the bus is NULL; the call that opens it failed")?;
+        let bus = bus.ok_or(NO_BUS)?;
         let mut options = SubscriptionOptions::default();
         if queue > 0 {
             options.queue = queue;
         }
         let aggregator = bus
-            .0
+            .bus
             .aggregator_with(pattern, &options)
             .map_err(error_text)?;
         handle(Ok(kadenz_subscription {

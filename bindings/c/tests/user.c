@@ -1,8 +1,10 @@
 /* What a user can rely on, in C. argv[1]: a folder for runs. */
+#define _POSIX_C_SOURCE 200809L
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "kadenz.h"
 
@@ -56,6 +58,27 @@ static void messages(void)
 	NEED(kadenz_receive(subscription, 1000000, &message) == 0);
 	kadenz_bus_free(bus);
 	kadenz_subscription_free(subscription);
+}
+
+/* Nothing waits for a message meanwhile, and the transport has no room for all of them. */
+static void background(void)
+{
+	kadenz_bus *bus = kadenz_bus_open("memq://");
+	kadenz_subscription *subscription = kadenz_subscribe(bus, "A", 10000);
+	NEED(bus && subscription);
+	NEED(kadenz_bus_receive_in_background(bus) == 0 && kadenz_bus_receive_in_background(bus) == 0);
+	struct timespec pause = {0, 20000000};
+	for (int i = 0; i < 3000; i++) {
+		NEED(kadenz_publish(bus, "A", (const uint8_t *)&i, sizeof i) == 0);
+		if (i % 100 == 0)
+			nanosleep(&pause, NULL);
+	}
+	kadenz_message message;
+	for (int i = 0; i < 3000; i++)
+		NEED(kadenz_receive(subscription, 5000000000, &message) == 1 && !memcmp(message.payload, &i, sizeof i));
+	kadenz_subscription_free(subscription);
+	kadenz_bus_free(bus);
+	NEED(kadenz_bus_receive_in_background(NULL) == -1);
 }
 
 static void cameras(void)
@@ -192,6 +215,7 @@ int main(int count, char **arguments)
 	assert(count == 2);
 	loops(arguments[1]);
 	messages();
+	background();
 	cameras();
 	logs(arguments[1]);
 	networks(arguments[1]);

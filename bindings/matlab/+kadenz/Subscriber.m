@@ -9,8 +9,8 @@ classdef Subscriber < kadenz.internal.Handle
 %   sub.LatestMessage                the newest message, repeatedly; older ones are skipped
 %   sub.NewMessageFcn = @(message) ...; sub.poll()   calls the function for each waiting message
 %
-%   A thread of the library receives, also while MATLAB is busy; beyond 30 waiting messages the oldest is dropped.
-%   Ctrl-C ends receive.
+%   From the first subscriber of a node on, a thread of the library receives, also while MATLAB is busy; beyond 30 waiting
+%   messages the oldest is dropped. Ctrl-C ends receive.
   properties
     NewMessageFcn = []
   end

@@ -1,6 +1,9 @@
 //! Messages as bytes; Python code encodes and decodes types.
 
-use kadenz::msg::bus::{Aggregator, SubscriptionOptions, WhenFull};
+use std::sync::{Mutex, PoisonError};
+
+use kadenz::Tuning;
+use kadenz::msg::bus::{Aggregator, Background, CounterWatcher, SubscriptionOptions, WhenFull};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -8,7 +11,10 @@ use crate::{error, timeout, wait};
 
 /// A bus: publishes and subscribes bytes.
 #[pyclass(frozen, module = "kadenz._kadenz")]
-pub(crate) struct Bus(kadenz::Bus);
+pub(crate) struct Bus {
+    bus: kadenz::Bus,
+    background: Mutex<Option<Background>>,
+}
 
 #[pymethods]
 impl Bus {
@@ -19,16 +25,30 @@ impl Bus {
             Some(url) => kadenz::Bus::open(url),
             None => kadenz::Bus::open_default(),
         };
-        bus.map(Self).map_err(error)
+        let background = Mutex::default();
+        bus.map(|bus| Self { bus, background }).map_err(error)
     }
 
     #[getter]
     fn url(&self) -> &str {
-        self.0.url()
+        self.bus.url()
     }
 
     fn publish(&self, channel: &str, payload: &[u8]) -> PyResult<()> {
-        self.0.publish_bytes(channel, payload).map_err(error)
+        self.bus.publish_bytes(channel, payload).map_err(error)
+    }
+
+    /// Receives on a thread of its own from now on, until the bus is dropped.
+    fn receive_in_background(&self) -> PyResult<()> {
+        let mut background = self
+            .background
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if background.is_none() {
+            let started = self.bus.receive_in_background(Tuning::default());
+            *background = Some(started.map_err(error)?);
+        }
+        Ok(())
     }
 
     #[pyo3(signature = (pattern, queue=30, newest=true))]
@@ -43,7 +63,7 @@ impl Bus {
             when_full,
             ..SubscriptionOptions::default()
         };
-        let aggregator = self.0.aggregator_with(pattern, &options).map_err(error)?;
+        let aggregator = self.bus.aggregator_with(pattern, &options).map_err(error)?;
         Ok(Subscription(aggregator))
     }
 }

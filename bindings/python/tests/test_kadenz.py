@@ -101,6 +101,20 @@ def test_bytes_go_to_all_who_subscribed():
     assert one.latest().message == bytes([39]) and one.latest().message == bytes([39])
 
 
+def test_the_newest_message_is_there_after_a_long_computation():
+    bus = kadenz.Bus("memq://")
+    subscription = bus.subscribe("A")
+    bus.receive_in_background()
+    bus.receive_in_background()
+    for number in range(2000):
+        bus.publish("A", number.to_bytes(4, "little"))
+        if number % 100 == 0:
+            time.sleep(0.02)  # The program computes; no thread asks for a message.
+    until = time.monotonic() + 20
+    while subscription.latest().message != (1999).to_bytes(4, "little"):
+        assert time.monotonic() < until, subscription.latest()
+
+
 def test_messages_of_a_type_are_lcm_s(types):
     state = types["robot.state_t"]
     assert state.LIMIT == 7

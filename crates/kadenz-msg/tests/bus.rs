@@ -140,6 +140,22 @@ fn a_subscriber_that_blocks_slows_its_sender_down_and_loses_nothing() {
     assert_eq!(slow.counters().dropped_newest, 0);
 }
 
+/// Each end would else wait for the thread's next look, up to 100 ms later.
+#[test]
+fn a_thread_that_receives_in_the_background_ends_at_once() {
+    let bus = bus();
+    let mut all = bus.aggregator("POSE").unwrap();
+    let begin = std::time::Instant::now();
+    for number in 0..200 {
+        let receiving = bus.receive_in_background(Tuning::default()).unwrap();
+        bus.publish("POSE", &pose(number)).unwrap();
+        assert!(all.next_message(LONG).unwrap().is_some());
+        drop(receiving);
+    }
+    assert!(begin.elapsed() < LONG, "{:?}", begin.elapsed());
+    assert_eq!(all.watcher().counters().received, 200);
+}
+
 #[test]
 fn a_subscriber_that_blocks_can_go_while_the_receiving_thread_waits_for_it() {
     let bus = bus();

@@ -69,7 +69,10 @@ class Subscription:
         return Received(received, message)
 
     def latest(self) -> Optional[Received]:
-        """The newest message so far, and the same again until a newer one comes."""
+        """The newest message so far, and the same again until a newer one comes.
+
+        A program that computes for long between two calls needs `Bus.receive_in_background` for it.
+        """
         while True:
             received = self.receive(0.0)
             if received is None:
@@ -119,10 +122,22 @@ class Bus:
         """Publishes bytes that are encoded already, or a message of a type."""
         self._bus.publish(channel, message if isinstance(message, bytes) else message.encode())
 
+    def receive_in_background(self) -> None:
+        """Receives on a thread of its own from now on, so that messages wait in the queues of their subscriptions.
+
+        For programs that compute for long. Without it a thread that waits for a message receives for all subscriptions,
+        which costs one wake-up less; meanwhile messages wait in the small buffers of the system or of the transport,
+        which drop the newest.
+        """
+        self._bus.receive_in_background()
+
     def subscribe(
         self, pattern: str, type: Optional[Type[Coded]] = None, *, queue: int = 30, keep: str = "newest"
     ) -> Subscription:
-        """Subscribes bytes, or messages of a type. When `queue` messages wait, `keep` the "newest" or the "oldest"."""
+        """Subscribes bytes, or messages of a type. When `queue` messages wait, `keep` the "newest" or the "oldest".
+
+        Messages come into the queue while a thread waits for one of the bus, or after `receive_in_background`.
+        """
         if keep not in ("newest", "oldest"):
             raise ValueError(f"keep is {keep!r}; write 'newest' or 'oldest'")
         return Subscription(self._bus.subscribe(pattern, queue, keep == "newest"), type)

@@ -5,6 +5,7 @@ use kadenz_rt::clock;
 use super::SubscribeError;
 use super::delivery::{Delivery, RecvError};
 use super::mailbox::Counters;
+use super::subscription::CounterWatcher;
 use super::subscription_core::SubscriptionCore;
 use crate::arrival::Stamps;
 use crate::channel::{Channel, Pattern};
@@ -87,6 +88,12 @@ impl Aggregator {
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.core.mailbox.tallies.read()
+    }
+
+    /// A way to read its counters from another thread.
+    #[must_use]
+    pub fn watcher(&self) -> CounterWatcher {
+        CounterWatcher::of(&self.core.mailbox)
     }
 }
 

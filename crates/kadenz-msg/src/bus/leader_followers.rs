@@ -124,6 +124,11 @@ impl LeaderFollowers {
         }
     }
 
+    /// Ends the present wait of the thread that leads, or the next one.
+    pub(crate) fn wake(&self) {
+        self.waker.wake();
+    }
+
     /// Sets a route and reports it to the inlet; if that fails, the route stays unchanged. Waits until the
     /// leader's wait ends, which the waker brings about.
     ///

@@ -241,7 +241,7 @@ impl<M: Message + Default> Subscription<M> {
     /// A way to read the counters from another thread.
     #[must_use]
     pub fn watcher(&self) -> CounterWatcher {
-        CounterWatcher(Arc::clone(&self.core.mailbox))
+        CounterWatcher::of(&self.core.mailbox)
     }
 
     /// Returns the time since the last message; `None` before the first.
@@ -260,6 +260,10 @@ impl<M: Message + Default> Subscription<M> {
 pub struct CounterWatcher(Arc<super::mailbox::Mailbox>);
 
 impl CounterWatcher {
+    pub(super) fn of(mailbox: &Arc<super::mailbox::Mailbox>) -> Self {
+        Self(Arc::clone(mailbox))
+    }
+
     /// Returns the counters of the messages until now.
     ///
     /// # Real-time safety

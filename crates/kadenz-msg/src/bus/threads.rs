@@ -52,9 +52,16 @@ impl TunedThread {
     }
 }
 
+impl TunedThread {
+    /// Requests the thread's end, without a wait for it.
+    fn request_stop(&self) {
+        self.stop.store(true, Ordering::Release);
+    }
+}
+
 impl Drop for TunedThread {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Release);
+        self.request_stop();
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
             // A panic has printed its own message.
@@ -66,36 +73,51 @@ impl Drop for TunedThread {
 /// A thread that receives for a bus, so that messages wait in the subscriptions' queues. Dropping it
 /// ends the thread.
 #[derive(Debug)]
-pub struct Background(TunedThread);
+pub struct Background {
+    thread: TunedThread,
+    leader_followers: Arc<LeaderFollowers>,
+}
 
 impl Background {
     pub(super) fn start(
         leader_followers: Arc<LeaderFollowers>,
         tuning: Tuning,
     ) -> std::io::Result<Self> {
+        let receiving = Arc::clone(&leader_followers);
         let thread = TunedThread::start("kadenz-receive", tuning, move |stop| {
             while !stop.load(Ordering::Acquire) {
-                receive_for_a_while(&leader_followers);
+                receive_for_a_while(&receiving, stop);
             }
-            leader_followers.leave();
-        });
-        thread.map(Self)
+            receiving.leave();
+        })?;
+        Ok(Self {
+            thread,
+            leader_followers,
+        })
     }
 
     /// Returns the settings that the thread requested of the machine and those granted.
     #[must_use]
     pub fn measures(&self) -> &[Measure] {
-        &self.0.measures
+        &self.thread.measures
     }
 }
 
-fn receive_for_a_while(leader_followers: &LeaderFollowers) {
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.thread.request_stop();
+        // Its wait in the inlet ends now, and not at its next look.
+        self.leader_followers.wake();
+    }
+}
+
+fn receive_for_a_while(leader_followers: &LeaderFollowers, stop: &AtomicBool) {
     let until = clock::now() + POLL_INTERVAL;
     let Some(mut lead) = leader_followers.lead_or_follow() else {
         std::thread::park_timeout(POLL_INTERVAL);
         return;
     };
-    while clock::now() < until && !lead.must_end() {
+    while clock::now() < until && !lead.must_end() && !stop.load(Ordering::Acquire) {
         match lead.receive(Wait::Until(until), None) {
             Ok(Received::Ended) | Err(_) => {
                 // This thread can only wait. A thread that waits for a message gets the lead, and receives
