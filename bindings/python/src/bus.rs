@@ -1,6 +1,6 @@
 //! Messages as bytes; Python code encodes and decodes types.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kadenz::Tuning;
 use kadenz::msg::bus::{Aggregator, Background, CounterWatcher, SubscriptionOptions, WhenFull};
@@ -40,10 +40,7 @@ impl Bus {
 
     /// Receives on a thread of its own from now on, until the bus is dropped.
     fn receive_in_background(&self) -> PyResult<()> {
-        let mut background = self
-            .background
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut background = lock(&self.background);
         if background.is_none() {
             let started = self.bus.receive_in_background(Tuning::default());
             *background = Some(started.map_err(error)?);
@@ -64,7 +61,10 @@ impl Bus {
             ..SubscriptionOptions::default()
         };
         let aggregator = self.bus.aggregator_with(pattern, &options).map_err(error)?;
-        Ok(Subscription(aggregator))
+        Ok(Subscription {
+            watcher: aggregator.watcher(),
+            aggregator: Mutex::new(aggregator),
+        })
     }
 }
 
@@ -81,15 +81,18 @@ pub(crate) struct Received {
 }
 
 /// Receives the messages of the channels that a pattern matches.
-#[pyclass(module = "kadenz._kadenz")]
-pub(crate) struct Subscription(Aggregator);
+#[pyclass(frozen, module = "kadenz._kadenz")]
+pub(crate) struct Subscription {
+    aggregator: Mutex<Aggregator>,
+    watcher: CounterWatcher,
+}
 
 #[pymethods]
 impl Subscription {
     #[pyo3(signature = (seconds=None))]
-    fn receive(&mut self, py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Received>> {
-        let aggregator = &mut self.0;
+    fn receive(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Received>> {
         wait(py, timeout(seconds)?, |slice| {
+            let mut aggregator = lock(&self.aggregator);
             let raw = aggregator.next_message(slice).map_err(error)?;
             Ok(raw.map(|raw| {
                 let stamps = raw.stamps();
@@ -106,12 +109,16 @@ impl Subscription {
         })
     }
 
-    /// Numbers of received messages, and of those that were dropped because the queue was full.
+    /// Numbers of received messages, and of those that were dropped because the queue was full. Waits for no thread.
     fn counts(&self) -> (u64, u64) {
-        let counters = self.0.counters();
+        let counters = self.watcher.counters();
         (
             counters.received,
             counters.dropped_oldest + counters.dropped_newest,
         )
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

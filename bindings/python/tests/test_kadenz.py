@@ -59,6 +59,19 @@ def test_a_loop_records_how_late_it_was(tmp_path):
         read["nothing"]
 
 
+def test_threads_that_measure_under_one_name_share_its_series(tmp_path):
+    with kadenz.Recording(tmp_path / "run") as run:
+        found = []
+        threads = [threading.Thread(target=lambda: found.append(run.time("control"))) for _ in range(2)]
+        with run._lock:
+            for it in threads:
+                it.start()
+            time.sleep(0.2)  # Both have seen that there is none.
+        for it in threads:
+            it.join()
+        assert len(found) == 2 and found[0] is found[1]
+
+
 def test_what_a_block_raises_goes_through_and_the_run_is_whole(tmp_path):
     with pytest.raises(ZeroDivisionError):
         with kadenz.Recording(tmp_path / "run") as run, run.time("control"):
@@ -113,6 +126,38 @@ def test_the_newest_message_is_there_after_a_long_computation():
     until = time.monotonic() + 20
     while subscription.latest().message != (1999).to_bytes(4, "little"):
         assert time.monotonic() < until, subscription.latest()
+
+
+def test_a_thread_reads_the_counts_while_another_one_waits():
+    bus = kadenz.Bus("memq://")
+    subscription = bus.subscribe("A")
+    came = []
+    waits = threading.Thread(target=lambda: came.append(subscription.receive(20.0)))
+    waits.start()
+    for _ in range(100):
+        assert subscription.counts() == {"received": 0, "dropped": 0}
+        time.sleep(0.002)
+    bus.publish("A", b"1")
+    waits.join()
+    assert came[0].message == b"1" and subscription.counts()["received"] == 1
+
+
+def test_a_cancelled_wait_of_a_task_loses_no_message():
+    bus = kadenz.Bus("memq://")
+    subscription = bus.subscribe("A")
+
+    async def take():
+        async for received in subscription:
+            return received.message
+
+    async def cancelled():
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(take(), 0.02)
+        bus.publish("A", b"1")  # The thread of the cancelled wait may receive it.
+        await asyncio.sleep(0.2)
+
+    asyncio.run(cancelled())
+    assert asyncio.run(asyncio.wait_for(take(), 20)) == b"1", "also in another event loop"
 
 
 def test_messages_of_a_type_are_lcm_s(types):

@@ -35,7 +35,10 @@ class Recording:
         series = self._series.get(name)
         if series is None:
             with self._lock:
-                series = self._series.setdefault(name, self._recording.durations(name))
+                # Another thread may have made it meanwhile, and its name can be taken once.
+                series = self._series.get(name)
+                if series is None:
+                    series = self._series[name] = self._recording.durations(name)
         return series
 
     def record(self, name: str, begin_ns: int, end_ns: int) -> None:

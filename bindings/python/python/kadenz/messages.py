@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, AsyncIterator, Iterator, Optional, Protocol, Type, Union
 
 from . import _kadenz
@@ -47,13 +48,16 @@ class Subscription:
     """Receives from the channels whose whole name a regular expression matches.
 
     Blocking, with a timeout, by `for received in subscription`, by `async for`, or the newest by `latest()`. A waiting
-    call releases the interpreter's lock, and Ctrl-C ends it.
+    call releases the interpreter's lock, and Ctrl-C ends it. One thread at a time receives; another one waits for it, and
+    any may ask for `counts()` meanwhile. After an `async for` that was cancelled the next one goes on: no message is lost.
     """
 
     def __init__(self, subscription: "_kadenz.Subscription", type: Optional[Type[Coded]]) -> None:
         self._subscription = subscription
         self._type = type
         self._latest: Optional[Received] = None
+        self._executor: Optional[ThreadPoolExecutor] = None
+        self._waiting: Optional[Future[Optional[Received]]] = None
 
     def receive(self, timeout: Optional[float] = None) -> Optional[Received]:
         """The next message; None where none came in so many seconds. 0 does not wait, None sets no limit.
@@ -91,12 +95,27 @@ class Subscription:
                 yield received
 
     async def __aiter__(self) -> AsyncIterator[Received]:
-        loop = asyncio.get_running_loop()
         while True:
-            # A short wait, so that a cancelled task leaves no thread behind that waits without limit.
-            received = await loop.run_in_executor(None, self.receive, 0.1)
-            if received is not None:
-                yield received
+            waiting = self._wait()
+            wrapped = asyncio.wrap_future(waiting)
+            try:
+                await asyncio.wait([wrapped])
+            finally:
+                # Where this task was cancelled the thread receives on: its message is that of the next iteration.
+                wrapped.cancel()
+            if self._waiting is waiting:
+                self._waiting = None
+                received = waiting.result()
+                if received is not None:
+                    yield received
+
+    def _wait(self) -> Future[Optional[Received]]:
+        """The wait of a thread for the next message; a short one, so that no thread is left behind without limit."""
+        if self._executor is None:
+            self._executor = ThreadPoolExecutor(1, "kadenz-receive")
+        if self._waiting is None or self._waiting.cancelled():
+            self._waiting = self._executor.submit(self.receive, 0.1)
+        return self._waiting
 
 
 class Bus:
