@@ -9,7 +9,7 @@ use kadenz::camera::ring;
 use kadenz::camera::server::ring_name;
 use pyo3::prelude::*;
 
-use crate::{error, timeout, wait};
+use crate::{error, opened, timeout, wait};
 
 /// A camera, by its name or URL.
 #[pyclass(module = "kadenz._kadenz")]
@@ -18,14 +18,13 @@ pub(crate) struct Camera(Opened);
 #[pymethods]
 impl Camera {
     #[new]
-    fn new(py: Python<'_>, name_or_url: &str, layout: &str, seconds: f64) -> PyResult<Self> {
+    fn new(py: Python<'_>, name_or_url: String, layout: &str, seconds: f64) -> PyResult<Self> {
         let options = OpenOptions {
             layout: layout.parse().map_err(error)?,
             timeout: timeout(Some(seconds))?,
             ..OpenOptions::default()
         };
-        let opened = py.detach(|| Opened::open_with(name_or_url, &options));
-        opened.map(Self).map_err(error)
+        opened(py, move || Opened::open_with(&name_or_url, &options)).map(Self)
     }
 
     /// The newest frame, an error where it is older.

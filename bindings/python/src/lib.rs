@@ -2,6 +2,7 @@
 //! what measures, receives or waits.
 //!
 //! Each call that waits releases the interpreter's lock, and checks every [`POLL_INTERVAL`] whether Ctrl-C was pressed.
+//! What opens a network or a camera runs on a thread of its own for that.
 
 mod bus;
 #[cfg(target_os = "linux")]
@@ -12,6 +13,7 @@ mod periodic;
 mod run;
 mod types;
 
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
@@ -57,6 +59,30 @@ fn wait<T: Send>(
         if answer.is_some() || left <= POLL_INTERVAL {
             return Ok(answer);
         }
+    }
+}
+
+/// Opens what may take long, on a thread of its own. Where Ctrl-C ends the wait, that thread closes what it opened.
+fn opened<T: Send + 'static, E: std::fmt::Display + Send + 'static>(
+    py: Python<'_>,
+    open: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> PyResult<T> {
+    let (sender, receiver) = sync_channel(1);
+    let thread = std::thread::Builder::new().name("kadenz-open".to_owned());
+    let work = move || drop(sender.send(open()));
+    thread.spawn(work).map_err(error)?;
+    let answer = wait(py, Duration::MAX, move |slice| {
+        match receiver.recv_timeout(slice) {
+            Ok(answer) => Ok(Some(answer)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(error(
+                "a defect of Kadenz: it panicked; please report it with what standard error says",
+            )),
+        }
+    })?;
+    match answer {
+        Some(answer) => answer.map_err(error),
+        None => unreachable!("a wait without a limit ends with an answer"),
     }
 }
 

@@ -10,7 +10,7 @@ use kadenz::ethercat::{
 use pyo3::prelude::*;
 
 use crate::periodic::Recording;
-use crate::{error, timeout, wait};
+use crate::{error, opened, timeout, wait};
 
 /// A segment with its devices.
 #[pyclass(frozen, module = "kadenz._kadenz")]
@@ -42,7 +42,7 @@ impl Network {
     #[new]
     fn new(
         py: Python<'_>,
-        segment: &str,
+        segment: String,
         cycle: &str,
         deadline: Option<String>,
         priority: Option<u8>,
@@ -57,8 +57,7 @@ impl Network {
             tuning,
             esi,
         };
-        let network = py.detach(|| SharedNetwork::open(segment, &options));
-        network.map(Self).map_err(error)
+        opened(py, move || SharedNetwork::open(&segment, &options)).map(Self)
     }
 
     fn input(

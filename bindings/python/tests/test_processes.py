@@ -148,3 +148,17 @@ def test_ctrl_c_ends_a_slow_loop():
             print("ends")
     """
     assert python(script).stdout == "ends\n"
+
+
+def test_ctrl_c_ends_an_opening():
+    script = """
+        import os, signal, socket, threading, time, kadenz
+        mute = socket.create_server(("127.0.0.1", 0))
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        begin = time.monotonic()
+        try:
+            kadenz.Camera(f"rtsp://127.0.0.1:{mute.getsockname()[1]}/stream", timeout=120)
+        except KeyboardInterrupt:
+            print("ends", time.monotonic() - begin < 60)
+    """
+    assert python(script).stdout == "ends True\n"
