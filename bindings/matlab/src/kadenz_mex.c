@@ -1,7 +1,7 @@
 /* The bridge from MATLAB and GNU Octave to libkadenz: kadenz_mex(command, ...), which the classes of +kadenz call.
  *
  * Each object that a command makes is a number, and only this file knows its pointer: a number that is closed, or was
- * never given, is an error and no crash. No call waits longer than the caller says; the classes cut a long wait into short
+ * never given, is an error and no crash. No number is given twice, and `clear functions` keeps this file. No call waits longer than the caller says; the classes cut a long wait into short
  * ones, so that Ctrl-C takes effect between them. */
 #include <stdint.h>
 #include <stdio.h>
@@ -15,8 +15,9 @@ enum kind { CLOSED, BUS, SUBSCRIPTION, RECORDING, SERIES, PERIODIC, CAMERA, NETW
 static const char *const KINDS[] = {"closed", "a bus", "a subscription", "a recording", "a series", "a loop", "a camera",
     "a network", "a log", "a log that is written", "a run"};
 
-static struct made { enum kind kind; void *pointer; } *made;
+static struct made { enum kind kind; double number; void *pointer; } *made;
 static size_t made_count;
+static double last_number;
 
 static void fail(const char *text) { mexErrMsgIdAndTxt("kadenz:error", "%s", text); }
 
@@ -84,12 +85,18 @@ static int64_t ns(double seconds)
     return seconds > 9e9 ? INT64_MAX : (int64_t)(seconds * 1e9);
 }
 
+static struct made *find(double number)
+{
+    for (size_t i = 0; i < made_count; i++)
+        if (made[i].kind != CLOSED && made[i].number == number) return &made[i];
+    return NULL;
+}
+
 static void *handle(int place, enum kind kind)
 {
     static char message[96];
-    double which = number(place);
-    size_t index = which >= 0 && which < made_count ? (size_t)which : made_count;
-    if (index < made_count && made[index].kind == kind) return made[index].pointer;
+    const struct made *it = find(number(place));
+    if (it && it->kind == kind) return it->pointer;
     snprintf(message, sizeof message, "this is not %s, or it was closed", KINDS[kind]);
     fail(message);
     return NULL;
@@ -116,9 +123,8 @@ static mxArray *handed(enum kind kind, void *pointer)
         made = more;
         made_count += 16;
     }
-    made[index].kind = kind;
-    made[index].pointer = pointer;
-    return mxCreateDoubleScalar((double)index);
+    made[index] = (struct made){kind, ++last_number, pointer};
+    return mxCreateDoubleScalar(last_number);
 }
 
 static int done(int outcome)
@@ -136,7 +142,7 @@ static mxArray *payload_of(const kadenz_message *message)
     return array;
 }
 
-/* The objects that a class can close; all of them close when MATLAB ends or the file is cleared. */
+/* The objects that a class can close; all of them close when MATLAB ends. */
 
 static void release(struct made *it)
 {
@@ -159,8 +165,8 @@ static void release(struct made *it)
 static void close_one(mxArray **out)
 {
     (void)out;
-    double which = number(0);
-    if (which >= 0 && which < made_count) release(&made[(size_t)which]);
+    struct made *it = find(number(0));
+    if (it) release(it);
 }
 
 /* Networks and loops first: they record into runs. */
@@ -462,6 +468,7 @@ void mexFunction(int results, mxArray **result, int count, const mxArray **given
     static int is_known_at_exit;
     if (!is_known_at_exit) {
         mexAtExit(close_all);
+        mexLock(); /* Variables that outlive `clear functions` refer to what is open here. */
         is_known_at_exit = 1;
     }
     char name[32];

@@ -2,7 +2,7 @@ function test_kadenz(folder)
 %TEST_KADENZ  What a user of the toolbox can rely on. FOLDER is for runs and logs; prints a line a test, and ends with an error
 %   where one failed.
   tests = {@messages, @typed_messages, @callbacks_and_the_latest, @the_newest_message_is_there_after_a_long_computation, ...
-    @loops_and_runs, @plots, @cameras, @networks, @logs, @errors, @nothing_leaks};
+    @loops_and_runs, @plots, @cameras, @what_is_open_outlives_clear_functions, @networks, @logs, @errors, @nothing_leaks};
   failed = 0;
   for i = 1:numel(tests)
     try
@@ -154,6 +154,21 @@ function cameras(~)
   gray = kadenz.Camera('test://320x240@50', 'layout', 'gray@160x120');
   assert(isequal(size(gray.read(10)), [120, 160]));
   raises(@() kadenz.Camera('not-served', 'timeout', 0.01), 'kadenz camera serve');
+end
+
+function what_is_open_outlives_clear_functions(~)
+  node = kadenz.Node('memq://');
+  sub = node.subscriber('A');
+  cam = kadenz.Camera('test://320x240@50');
+  closed = kadenz.Node('memq://');
+  number = closed.id;
+  closed.close();
+  clear functions
+  node.publish('A', uint8(1));
+  assert(sub.receive(5) == 1);
+  assert(isequal(size(cam.read(10)), [240, 320, 3]));
+  other = kadenz.Node('memq://');
+  assert(other.id ~= number, 'a number of a closed object is that of another one');
 end
 
 function networks(folder)
