@@ -6,7 +6,7 @@ classdef Network < kadenz.internal.Handle
 %   net.start();
 %   cycle = 0;
 %   while cycle < 1000
-%     cycle = net.wait(cycle, 1);            % a cycle after that one; [] where none came within a second
+%     cycle = net.wait(cycle, 1);            % a cycle after that one; [] where none came within a second, 0 only looks
 %     net.set(target, net.get(actual));      % several at once: net.get([a b c])
 %   end
 %   disp(net.stop())
@@ -39,10 +39,13 @@ classdef Network < kadenz.internal.Handle
       kadenz_mex('set', this.id, values, to);
     end
     function cycle = wait(this, after, seconds)
-      cycle = [];
-      while isempty(cycle) && seconds > 0
+    %WAIT  The number of the last cycle, after that one; [] where none came in time, an error where the loop has ended.
+      while true
         cycle = kadenz_mex('wait', this.id, after, min(seconds, 0.05));
         seconds = seconds - 0.05;
+        if ~isempty(cycle) || seconds <= 0
+          return
+        end
       end
     end
     function it = state(this)

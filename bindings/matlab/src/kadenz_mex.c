@@ -350,8 +350,12 @@ static void network_set(mxArray **out)
 
 static void network_wait(mxArray **out)
 {
-    int64_t cycle = kadenz_network_wait(handle(0, NETWORK), (uint64_t)whole(1, 9007199254740992), ns(number(2)));
+    const kadenz_network *network = handle(0, NETWORK);
+    kadenz_network_state state;
+    int64_t cycle = kadenz_network_wait(network, (uint64_t)whole(1, 9007199254740992), ns(number(2)));
     if (cycle < 0) fail(kadenz_error());
+    if (cycle == 0 && kadenz_network_get_state(network, &state) == 0 && !state.is_running)
+        fail("the loop has ended; stop says why");
     out[0] = cycle == 0 ? empty() : mxCreateDoubleScalar((double)cycle);
 }
 

@@ -208,6 +208,12 @@ function networks(folder)
   raises(@() net.get(sparse([target 0])), 'sparse');
   assert(isequal(net.get([target, control]), [1000, 15]));
   raises(@() run.finish(), 'stop');
+  assert(net.wait(0, 0) >= cycle && isempty(net.wait(1e9, 0)));
+  % The series of the first loop stand in the way of the second one.
+  second = kadenz.Network('sim:3');
+  second.start(run);
+  raises(@() second.wait(0, Inf), 'has ended');
+  second.close();
   assert(~isempty(strfind(net.stop(), '8 devices')));
   run.finish();
 end
