@@ -290,6 +290,14 @@ public:
             return it;
         }
         void set(double to) { detail::done(kadenz_network_set(of_, number_, to)); }
+        /* A double holds integers up to 2^53; these are exact for all of 64 bits. */
+        std::int64_t get_integer() const
+        {
+            std::int64_t it;
+            detail::done(kadenz_network_get_integer(of_, number_, &it));
+            return it;
+        }
+        void set_integer(std::int64_t to) { detail::done(kadenz_network_set_integer(of_, number_, to)); }
 
     private:
         friend class network;

@@ -37,8 +37,11 @@ int main(int, char **arguments)
         kadenz::network net("sim:5");
         auto actual = net.input("waist yaw", 0x6064);
         auto control = net.output("waist yaw", 0x6040);
+        auto target = net.output("waist yaw", 0x607A);
         net.start();
         control.set(6);
+        target.set_integer(-3);
+        NEED(target.get_integer() == -3 && target.get() == -3);
         NEED(net.wait(20, 20s) && net.state().devices == 5 && actual.get() == 0);
         NEED(net.stop().find("5 devices") != std::string::npos);
     }

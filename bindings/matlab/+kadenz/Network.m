@@ -12,6 +12,7 @@ classdef Network < kadenz.internal.Handle
 %   disp(net.stop())
 %
 %   Options behind the segment: 'cycle' '1kHz', 'deadline' '400us', 'priority' 80, 'lockMemory' true, 'esi' FOLDER.
+%   get and set are of doubles, which hold integers up to 2^53; getInteger and setInteger are of int64, for 64-bit objects.
 %   input and output take a sub-index and a type behind the index: net.input('valves', hex2dec('6000'), 1, 'bool').
   methods
     function this = Network(segment, varargin)
@@ -36,6 +37,17 @@ classdef Network < kadenz.internal.Handle
       it = kadenz_mex('get', this.id, values);
     end
     function set(this, values, to)
+      kadenz_mex('set', this.id, values, to);
+    end
+    function it = getInteger(this, values)
+    %GETINTEGER  As get, as int64: a double holds the integers up to 2^53 only.
+      it = kadenz_mex('get_integer', this.id, values);
+    end
+    function setInteger(this, values, to)
+    %SETINTEGER  As set, from int64.
+      if ~isa(to, 'int64')
+        error('kadenz:error', 'setInteger takes int64; set takes doubles');
+      end
       kadenz_mex('set', this.id, values, to);
     end
     function cycle = wait(this, after, seconds)

@@ -261,17 +261,20 @@ static void camera_open(mxArray **out)
 }
 
 /* A frame in columns has the layout of an image. Where the camera overwrote it during the copy, the next one is taken. */
-static void frame_of(mxArray **out, kadenz_camera *camera, kadenz_frame *frame, int64_t timeout, int (*take)(kadenz_camera *, int64_t, kadenz_frame *))
+static void frame_of(mxArray **out, int32_t (*take)(kadenz_camera *, int64_t, kadenz_frame *))
 {
+    kadenz_camera *camera = handle(0, CAMERA);
+    int64_t timeout = ns(number(1));
+    kadenz_frame frame;
     for (int tries = 0; tries < 10; tries++) {
-        if (done(take(camera, timeout, frame)) == 0) break;
-        mwSize size[3] = {frame->height, frame->width, frame->channels};
-        if (!frame->is_column_major) fail("the layout is not one of columns; take 'rgb-column-major' or 'gray-column-major'");
-        mxArray *image = mxCreateNumericArray(frame->channels == 1 ? 2 : 3, size, mxUINT8_CLASS, mxREAL);
-        if (kadenz_frame_copy(camera, frame, mxGetData(image), frame->length) == 0) {
+        if (done(take(camera, timeout, &frame)) == 0) break;
+        mwSize size[3] = {frame.height, frame.width, frame.channels};
+        if (!frame.is_column_major) fail("the layout is not one of columns; take 'rgb-column-major' or 'gray-column-major'");
+        mxArray *image = mxCreateNumericArray(frame.channels == 1 ? 2 : 3, size, mxUINT8_CLASS, mxREAL);
+        if (kadenz_frame_copy(camera, &frame, mxGetData(image), frame.length) == 0) {
             out[0] = image;
-            out[1] = mxCreateDoubleScalar((double)frame->age_ns / 1e9);
-            out[2] = uint64(frame->number);
+            out[1] = mxCreateDoubleScalar((double)frame.age_ns / 1e9);
+            out[2] = uint64(frame.number);
             return;
         }
         mxDestroyArray(image);
@@ -279,27 +282,13 @@ static void frame_of(mxArray **out, kadenz_camera *camera, kadenz_frame *frame, 
     for (int i = 0; i < 3; i++) out[i] = empty();
 }
 
-static int take_next(kadenz_camera *camera, int64_t timeout, kadenz_frame *frame)
-{
-    return kadenz_camera_next(camera, timeout, frame);
-}
-
-static int take_latest(kadenz_camera *camera, int64_t timeout, kadenz_frame *frame)
+static int32_t take_latest(kadenz_camera *camera, int64_t timeout, kadenz_frame *frame)
 {
     return kadenz_camera_latest(camera, timeout, frame) == 0 ? 1 : -1;
 }
 
-static void camera_next(mxArray **out)
-{
-    kadenz_frame frame;
-    frame_of(out, handle(0, CAMERA), &frame, ns(number(1)), take_next);
-}
-
-static void camera_latest(mxArray **out)
-{
-    kadenz_frame frame;
-    frame_of(out, handle(0, CAMERA), &frame, ns(number(1)), take_latest);
-}
+static void camera_next(mxArray **out) { frame_of(out, kadenz_camera_next); }
+static void camera_latest(mxArray **out) { frame_of(out, take_latest); }
 
 /* The camera's address, for kadenz_frame.cc, by which Octave copies frames. */
 static void camera_address(mxArray **out) { out[0] = uint64((uint64_t)(uintptr_t)handle(0, CAMERA)); }
@@ -310,15 +299,15 @@ static void network_open(mxArray **out)
     out[0] = handed(NETWORK, kadenz_network_open(text(0), text(1), text(2), (uint8_t)whole(3, 99), number(4) != 0, text(5)));
 }
 
-static void network_input(mxArray **out)
+static void network_value(mxArray **out, int32_t (*ask)(kadenz_network *, const char *, uint16_t, uint8_t, const char *))
 {
-    out[0] = mxCreateDoubleScalar(done(kadenz_network_input(handle(0, NETWORK), text(1), (uint16_t)whole(2, 0xFFFF), (uint8_t)whole(3, 0xFF), text(4))));
+    uint16_t index = (uint16_t)whole(2, 0xFFFF);
+    uint8_t subindex = (uint8_t)whole(3, 0xFF);
+    out[0] = mxCreateDoubleScalar(done(ask(handle(0, NETWORK), text(1), index, subindex, text(4))));
 }
 
-static void network_output(mxArray **out)
-{
-    out[0] = mxCreateDoubleScalar(done(kadenz_network_output(handle(0, NETWORK), text(1), (uint16_t)whole(2, 0xFFFF), (uint8_t)whole(3, 0xFF), text(4))));
-}
+static void network_input(mxArray **out) { network_value(out, kadenz_network_input); }
+static void network_output(mxArray **out) { network_value(out, kadenz_network_output); }
 
 static void network_start(mxArray **out)
 {
@@ -327,25 +316,41 @@ static void network_start(mxArray **out)
 }
 
 /* Many values at a time: a call costs more than a value. */
+static size_t values(void)
+{
+    if (!mxIsDouble(at(1)) && !mxIsEmpty(at(1))) fail("values are numbers that input and output gave");
+    return mxGetNumberOfElements(at(1));
+}
+
+static int32_t value(size_t i) { return (int32_t)whole_of(mxGetPr(at(1))[i], INT32_MAX); }
+
 static void network_get(mxArray **out)
 {
     const kadenz_network *network = handle(0, NETWORK);
-    size_t count = mxGetNumberOfElements(at(1));
-    const double *value = mxIsDouble(at(1)) ? mxGetPr(at(1)) : NULL;
-    if (!value && count) fail("values are numbers that input and output gave");
+    size_t count = values();
     out[0] = mxCreateDoubleMatrix(mxGetM(at(1)), mxGetN(at(1)), mxREAL);
-    for (size_t i = 0; i < count; i++) done(kadenz_network_get(network, (int32_t)whole_of(value[i], INT32_MAX), mxGetPr(out[0]) + i));
+    for (size_t i = 0; i < count; i++) done(kadenz_network_get(network, value(i), mxGetPr(out[0]) + i));
 }
 
+static void network_get_integer(mxArray **out)
+{
+    const kadenz_network *network = handle(0, NETWORK);
+    size_t count = values();
+    out[0] = mxCreateNumericMatrix(mxGetM(at(1)), mxGetN(at(1)), mxINT64_CLASS, mxREAL);
+    int64_t *into = (int64_t *)mxGetData(out[0]);
+    for (size_t i = 0; i < count; i++) done(kadenz_network_get_integer(network, value(i), into + i));
+}
+
+/* Doubles, or 64-bit integers. */
 static void network_set(mxArray **out)
 {
     (void)out;
     const kadenz_network *network = handle(0, NETWORK);
-    size_t count = mxGetNumberOfElements(at(1));
-    if (!mxIsDouble(at(1)) || !mxIsDouble(at(2)) || mxGetNumberOfElements(at(2)) != count)
-        fail("set takes as many doubles as values");
+    size_t count = values();
+    const int64_t *integers = mxIsInt64(at(2)) ? (const int64_t *)mxGetData(at(2)) : NULL;
+    if (!(integers || mxIsDouble(at(2))) || mxGetNumberOfElements(at(2)) != count) fail("set takes as many doubles as values");
     for (size_t i = 0; i < count; i++)
-        done(kadenz_network_set(network, (int32_t)whole_of(mxGetPr(at(1))[i], INT32_MAX), mxGetPr(at(2))[i]));
+        done(integers ? kadenz_network_set_integer(network, value(i), integers[i]) : kadenz_network_set(network, value(i), mxGetPr(at(2))[i]));
 }
 
 static void network_wait(mxArray **out)
@@ -458,7 +463,7 @@ static void run_compare(mxArray **out)
 static const struct { const char *name; void (*call)(mxArray **); } COMMANDS[] = {
     /* The commands that loops call come first: the list is searched from its start. */
     {"receive", receive}, {"publish", publish}, {"next", periodic_next}, {"record", series_record}, {"now", now},
-    {"get", network_get}, {"set", network_set}, {"wait", network_wait}, {"frame", camera_next}, {"latest", camera_latest},
+    {"get", network_get}, {"get_integer", network_get_integer}, {"set", network_set}, {"wait", network_wait}, {"frame", camera_next}, {"latest", camera_latest},
     {"close", close_one}, {"version", version}, {"bus", bus_open}, {"subscribe", subscribe}, {"recording", recording_create},
     {"finish", recording_finish}, {"series", series_create}, {"periodic", periodic_start}, {"camera", camera_open},
     {"address", camera_address}, {"network", network_open}, {"input", network_input}, {"output", network_output},

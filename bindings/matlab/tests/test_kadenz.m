@@ -2,7 +2,8 @@ function test_kadenz(folder)
 %TEST_KADENZ  What a user of the toolbox can rely on. FOLDER is for runs and logs; prints a line a test, and ends with an error
 %   where one failed.
   tests = {@messages, @typed_messages, @callbacks_and_the_latest, @the_newest_message_is_there_after_a_long_computation, ...
-    @loops_and_runs, @plots, @cameras, @what_is_open_outlives_clear_functions, @networks, @logs, @errors, @nothing_leaks};
+    @loops_and_runs, @plots, @cameras, @what_is_open_outlives_clear, @networks, ...
+    @integers_of_64_bits_are_exact, @logs, @errors, @nothing_leaks};
   failed = 0;
   for i = 1:numel(tests)
     try
@@ -156,14 +157,14 @@ function cameras(~)
   raises(@() kadenz.Camera('not-served', 'timeout', 0.01), 'kadenz camera serve');
 end
 
-function what_is_open_outlives_clear_functions(~)
+function what_is_open_outlives_clear(~)
   node = kadenz.Node('memq://');
   sub = node.subscriber('A');
   cam = kadenz.Camera('test://320x240@50');
   closed = kadenz.Node('memq://');
   number = closed.id;
   closed.close();
-  clear functions
+  clear kadenz_mex kadenz_frame
   node.publish('A', uint8(1));
   assert(sub.receive(5) == 1);
   assert(isequal(size(cam.read(10)), [240, 320, 3]));
@@ -216,6 +217,31 @@ function networks(folder)
   second.close();
   assert(~isempty(strfind(net.stop(), '8 devices')));
   run.finish();
+end
+
+function integers_of_64_bits_are_exact(folder)
+  device = ['<Type ProductCode="17" RevisionNo="#x1">Counter</Type><Name>Counter</Name>' ...
+    '<Fmmu>Outputs</Fmmu><Fmmu>Inputs</Fmmu>' ...
+    '<Sm DefaultSize="128" StartAddress="#x1000" ControlByte="#x26" Enable="1">MBoxOut</Sm>' ...
+    '<Sm DefaultSize="128" StartAddress="#x1080" ControlByte="#x22" Enable="1">MBoxIn</Sm>' ...
+    '<Sm StartAddress="#x1100" ControlByte="#x64" Enable="1">Outputs</Sm>' ...
+    '<Sm StartAddress="#x1180" ControlByte="#x20" Enable="1">Inputs</Sm>' ...
+    '<RxPdo Sm="2" Fixed="1"><Index>#x1600</Index><Name>Outputs</Name><Entry><Index>#x7000</Index><SubIndex>1</SubIndex>' ...
+    '<BitLen>64</BitLen><Name>Count</Name><DataType>LINT</DataType></Entry></RxPdo>' ...
+    '<Mailbox><CoE/></Mailbox>'];
+  write(fullfile(folder, 'counter.xml'), ['<EtherCATInfo><Vendor><Id>#x6A</Id></Vendor><Descriptions><Devices>' ...
+    '<Device Physics="YY">' device '</Device></Devices></Descriptions></EtherCATInfo>']);
+  write(fullfile(folder, 'counter.toml'), '[[device]]\nname = "counter"\nesi = "counter.xml"\nproduct = 17\n');
+  net = kadenz.Network(['sim:' fullfile(folder, 'counter.toml')]);
+  count = net.output('Counter', hex2dec('7000'), 1);
+  net.start();
+  exact = intmax('int64') - 1;
+  net.setInteger([count count], [int64(7) exact]);
+  assert(isa(net.getInteger(count), 'int64') && net.getInteger(count) == exact);
+  net.set(count, 7);
+  assert(isequal(net.getInteger([count; count]), int64([7; 7])) && net.get(count) == 7);
+  raises(@() net.setInteger(count, 7), 'int64');
+  net.close();
 end
 
 function logs(folder)
