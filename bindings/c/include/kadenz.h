@@ -53,8 +53,9 @@ typedef struct {
   uint64_t kernel_ns;
 } kadenz_message;
 
-// A frame in shared memory. The camera overwrites it some frames later: copy it, or call `kadenz_frame_is_valid` after
-// use of its pixels.
+// A frame in shared memory. Its pixels may be read until the next call of `kadenz_camera_next` or
+// `kadenz_camera_latest` for its camera, which leaves this memory where the camera's server was restarted. The camera
+// overwrites them some frames later: copy them, or call `kadenz_frame_is_valid` after their use.
 typedef struct {
   // The first byte of the first row.
   const uint8_t *pixels;
@@ -70,6 +71,8 @@ typedef struct {
   bool is_column_major;
   // Its count in its ring.
   uint64_t count;
+  // The number of its ring: a server that is restarted makes another one.
+  uint64_t generation;
   // Its number since the server's start; lost frames count.
   uint64_t number;
   // Its age when it was returned.
@@ -150,14 +153,14 @@ const char *kadenz_version(void);
 // where that fails.
 kadenz_bus *kadenz_bus_open(const char *url);
 
-// Closes a bus; its subscriptions stay open.
-void kadenz_bus_free(kadenz_bus *bus);
-
 // Receives on a thread of the library from now on, until the bus is closed: messages then wait in the queues of their
 // subscriptions while no thread calls `kadenz_receive`. Without it a thread that waits for a message receives for all
 // subscriptions, which costs one wake-up less; meanwhile messages wait in the small buffers of the system or of the
 // transport, which drop the newest. Returns 0, also where it receives already, or -1 where that fails.
 int32_t kadenz_bus_receive_in_background(const kadenz_bus *bus);
+
+// Closes a bus; its subscriptions stay open.
+void kadenz_bus_free(kadenz_bus *bus);
 
 // Publishes bytes. Returns 0, or -1 where that fails. After the first message to a channel it allocates nothing; it
 // takes a priority-inheriting lock.
@@ -198,11 +201,14 @@ int32_t kadenz_camera_next(kadenz_camera *camera,
                            int64_t timeout_ns,
                            kadenz_frame *frame);
 
-// Returns whether the camera has not begun to overwrite a frame. Real-time safe.
-bool kadenz_frame_is_valid(const kadenz_camera *camera, const kadenz_frame *frame);
+// Returns whether the camera has not begun to overwrite a frame; `false` for a frame of an earlier server. Real-time
+// safe.
+bool kadenz_frame_is_valid(const kadenz_camera *camera,
+                           const kadenz_frame *frame);
 
 // Copies a frame into memory of yours. Returns 0, or -1 where that has fewer than `length` bytes of the frame, or the
-// camera overwrote the frame meanwhile: take the newest one. Real-time safe in memory that was touched before.
+// camera overwrote the frame meanwhile, or its server was restarted: take the newest one. Real-time safe in memory that
+// was touched before.
 int32_t kadenz_frame_copy(const kadenz_camera *camera,
                           const kadenz_frame *frame,
                           uint8_t *into,

@@ -14,8 +14,9 @@ use crate::{answer, behind, error_text, free, handle, room, text, timeout};
 #[allow(non_camel_case_types, reason = "its name in C")]
 pub struct kadenz_camera(Camera);
 
-/// A frame in shared memory. The camera overwrites it some frames later: copy it, or call `kadenz_frame_is_valid` after
-/// use of its pixels.
+/// A frame in shared memory. Its pixels may be read until the next call of `kadenz_camera_next` or
+/// `kadenz_camera_latest` for its camera, which leaves this memory where the camera's server was restarted. The camera
+/// overwrites them some frames later: copy them, or call `kadenz_frame_is_valid` after their use.
 #[repr(C)]
 #[allow(non_camel_case_types, reason = "its name in C")]
 pub struct kadenz_frame {
@@ -33,6 +34,8 @@ pub struct kadenz_frame {
     pub is_column_major: bool,
     /// Its count in its ring.
     pub count: u64,
+    /// The number of its ring: a server that is restarted makes another one.
+    pub generation: u64,
     /// Its number since the server's start; lost frames count.
     pub number: u64,
     /// Its age when it was returned.
@@ -102,7 +105,8 @@ pub unsafe extern "C" fn kadenz_camera_next(
     })
 }
 
-/// Returns whether the camera has not begun to overwrite a frame. Real-time safe.
+/// Returns whether the camera has not begun to overwrite a frame; `false` for a frame of an earlier server. Real-time
+/// safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_frame_is_valid(
     camera: *const kadenz_camera,
@@ -113,12 +117,20 @@ pub unsafe extern "C" fn kadenz_frame_is_valid(
     else {
         return false;
     };
-    let found = camera.0.ring().frame(frame.count);
-    found.is_some_and(|found| found.pixels().as_ptr().cast() == frame.pixels)
+    found(&camera.0, frame).is_some()
+}
+
+/// The frame in the camera's memory, where the camera did not overwrite it.
+fn found<'a>(camera: &'a Camera, frame: &kadenz_frame) -> Option<Frame<'a>> {
+    let ring = camera.ring();
+    (ring.generation() == frame.generation)
+        .then(|| ring.frame(frame.count))
+        .flatten()
 }
 
 /// Copies a frame into memory of yours. Returns 0, or -1 where that has fewer than `length` bytes of the frame, or the
-/// camera overwrote the frame meanwhile: take the newest one. Real-time safe in memory that was touched before.
+/// camera overwrote the frame meanwhile, or its server was restarted: take the newest one. Real-time safe in memory that
+/// was touched before.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_frame_copy(
     camera: *const kadenz_camera,
@@ -138,10 +150,9 @@ pub unsafe extern "C" fn kadenz_frame_copy(
                 frame.length
             ));
         }
-        let found = camera.0.ring().frame(frame.count);
         let overwritten =
             "the camera wrote over the frame; take the newest one and copy it at once";
-        let found = found
+        let found = found(&camera.0, frame)
             .filter(|it| it.shape().bytes() == frame.length)
             .ok_or(overwritten)?;
         // SAFETY: the caller promises so many bytes, and that no other code uses them meanwhile.
@@ -171,6 +182,7 @@ fn describe(frame: &Frame<'_>) -> kadenz_frame {
         },
         is_column_major: shape.order == Order::ColumnMajor,
         count: frame.count(),
+        generation: frame.generation(),
         number: info.number,
         age_ns: u64::try_from(frame.age().as_nanos()).unwrap_or(u64::MAX),
         captured_ns: info.capture.map_or(0, |it| it.as_ns()),

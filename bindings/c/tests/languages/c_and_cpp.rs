@@ -27,12 +27,11 @@ fn the_header_is_that_of_the_code() {
     );
 }
 
-/// Builds a program against the library of this build, and runs it.
-fn run(compiler: &str, source: &str, flags: &[&str]) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("program");
+/// Builds a program against the library of this build, in a folder, and returns the command that runs it.
+fn built(compiler: &str, source: &str, flags: &[&str], folder: &Path) -> Command {
+    let program = folder.join("program");
     let library = library();
-    std::os::unix::fs::symlink(&library, folder.path().join("libkadenz.so.0")).unwrap();
+    std::os::unix::fs::symlink(&library, folder.join("libkadenz.so.0")).unwrap();
     let built = Command::new(compiler)
         .args(flags)
         .args(["-Wall", "-Wextra", "-Werror", "-pthread", "-o"])
@@ -41,7 +40,7 @@ fn run(compiler: &str, source: &str, flags: &[&str]) -> String {
         .arg("-I")
         .arg(Path::new(HOME).join("include"))
         .arg(&library)
-        .arg(format!("-Wl,-rpath,{}", folder.path().display()))
+        .arg(format!("-Wl,-rpath,{}", folder.display()))
         .output()
         .unwrap();
     assert!(
@@ -49,13 +48,56 @@ fn run(compiler: &str, source: &str, flags: &[&str]) -> String {
         "{}",
         String::from_utf8_lossy(&built.stderr)
     );
-    let output = Command::new(&program).arg(folder.path()).output().unwrap();
+    Command::new(program)
+}
+
+/// Builds a program, and runs it.
+fn run(compiler: &str, source: &str, flags: &[&str]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let mut program = built(compiler, source, flags, folder.path());
+    let output = program.arg(folder.path()).output().unwrap();
     assert!(
         output.status.success(),
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
     String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_frame_of_a_server_that_was_restarted_is_not_copied() {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::process::Stdio;
+
+    use kadenz_library::camera::client::OpenOptions;
+    use kadenz_library::camera::server::{CameraServer, ServerOptions};
+    use kadenz_library::camera::source;
+
+    let name = format!("c-frames-{}", std::process::id());
+    let serve = || {
+        let open = || source::open("test://320x240@50", &OpenOptions::default().source);
+        CameraServer::start(Box::new(open), &ServerOptions::new(&name, "test://")).unwrap()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let mut program = built("cc", "frames.c", &["-std=c11"], folder.path());
+    let first = serve();
+    let mut program = program
+        .arg(&name)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(program.stdout.take().unwrap()).lines();
+    assert_eq!(said.next().unwrap().unwrap(), "taken");
+    drop(first);
+    let _second = serve();
+    program.stdin.take().unwrap().write_all(b"\n").unwrap();
+    let last = said.next().and_then(Result::ok);
+    assert!(
+        program.wait().unwrap().success() && last.is_some(),
+        "{last:?}"
+    );
 }
 
 #[test]
