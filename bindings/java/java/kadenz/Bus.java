@@ -3,7 +3,7 @@ package kadenz;
 import java.nio.ByteBuffer;
 
 /**
- * A bus by its URL: udpm:// (LCM's multicast), tcpq://, shm://, zmq+ipc://, ros1://, memq:// and more. Any thread may
+ * A bus by its URL: udpm:// (LCM's multicast), tcpq://, shm://, zmq://, ros1://, memq:// and more. Any thread may
  * use it.
  */
 public final class Bus extends Handle {

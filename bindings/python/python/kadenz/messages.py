@@ -119,7 +119,7 @@ class Subscription:
 
 
 class Bus:
-    """A bus by its URL: udpm:// (LCM's multicast), tcpq://, shm://, zmq+ipc://, ros1://, memq:// and more.
+    """A bus by its URL: udpm:// (LCM's multicast), tcpq://, shm://, zmq://, ros1://, memq:// and more.
 
         bus = kadenz.Bus("udpm://239.255.76.67:7667?ttl=0")
         arm = bus.subscribe("ARM", State)
