@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use kadenz_record::recorder::Counts;
 use kadenz_record::run::folder::RunReader;
 use kadenz_record::run::model::{Kind, Run};
+use kadenz_report::answers::{Headline, HeadlineAnswer};
 use kadenz_report::import::{self, ImportFormat};
+use kadenz_report::summary::{Summary, SummaryOptions};
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -38,6 +40,15 @@ fn counts(recorded: u64, early: u64, saturated: u64, min_ns: i64, max_ns: i64) -
         max_ns: Some(max_ns),
         ..Counts::default()
     }
+}
+
+/// A fixture under a deadline.
+fn judged(name: &str, deadline_ns: u64) -> Summary {
+    let options = SummaryOptions {
+        deadline_ns: Some(deadline_ns),
+        ..SummaryOptions::default()
+    };
+    Summary::of(fixture(name), options).unwrap()
 }
 
 fn warning<'a>(run: &'a Run, id: &str) -> &'a str {
@@ -273,6 +284,27 @@ fn missing_messages_of_bmwcarit_are_no_values() {
     assert!(warning(&run, "lost").starts_with("3 of 200 messages never came"));
 }
 
+/// A value that never came cannot have kept the deadline.
+#[test]
+fn an_import_that_lost_values_keeps_no_deadline() {
+    for name in ["irtt-lossy.json.gz", "bmwcarit-communication.log"] {
+        let summary = judged(name, 60_000_000_000);
+        assert!(
+            summary
+                .series
+                .iter()
+                .all(|it| it.verdict.unwrap().misses == 0)
+        );
+        let headline = Headline::of(&summary);
+        assert_eq!(
+            headline.answer,
+            HeadlineAnswer::No,
+            "{name}: {}",
+            headline.words
+        );
+    }
+}
+
 #[test]
 fn csv_samples_keep_their_order_and_give_the_start() {
     let (folder, run) = imported("samples.csv", ImportFormat::Csv);
@@ -286,7 +318,7 @@ fn csv_samples_keep_their_order_and_give_the_start() {
 /// An import is an ordinary run, which every report reads.
 #[test]
 fn reports_read_every_import() {
-    use kadenz_report::{html, json, run_documents, summary::Summary, text::Style};
+    use kadenz_report::{html, json, run_documents, text::Style};
     let folder = tempfile::tempdir().unwrap();
     let mut summaries = Vec::new();
     for entry in std::fs::read_dir(fixture("")).unwrap() {

@@ -109,6 +109,9 @@ fn not_done(summary: &Summary, deciding: &[Judged<'_>]) -> Option<String> {
     if gave_up && !deciding.is_empty() {
         return Some("beats were given up".to_owned());
     }
+    if summary.lost_values() && !deciding.is_empty() {
+        return Some("values were lost".to_owned());
+    }
     let packets = summary.run.network.as_ref().and_then(|network| {
         let none = judged(RESPONSE).then_some(MaxLoss::Packets(0));
         let limit = network.max_loss.or(none)?;
@@ -235,6 +238,7 @@ mod tests {
     use kadenz_record::run::network::{Flow, Network};
 
     use super::*;
+    use crate::import::LOST;
 
     fn series(name: &str, count: u64, misses: u64) -> SeriesSummary {
         let policy = match name {
@@ -318,6 +322,18 @@ mod tests {
         assert_eq!(of(true, 6, half_percent), HeadlineAnswer::No);
         assert_eq!(of(false, 900, None), HeadlineAnswer::NotAsked);
         assert_eq!(of(false, 6, half_percent), HeadlineAnswer::No);
+    }
+
+    #[test]
+    fn values_that_another_program_lost_have_not_kept_their_deadline() {
+        let mut imported = run("import", vec![series("rtt", 60_000, 0)]);
+        imported.warnings = vec![Warning::new(LOST, "300 of 1000 were lost", None)];
+        assert_eq!(
+            words(&imported),
+            "No: values were lost at 1 kHz / 400 us on AMD EPYC"
+        );
+        imported.series[0].verdict = None;
+        assert_eq!(Headline::of(&imported).answer, HeadlineAnswer::NotAsked);
     }
 
     #[test]

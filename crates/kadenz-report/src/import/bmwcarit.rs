@@ -14,7 +14,7 @@ use kadenz_record::run::model::Kind;
 
 use super::bins::{Bins, scaled, warn_of_bins};
 use super::source::{Lines, series};
-use super::{Importer, ReadError, Sink};
+use super::{Importer, LOST, ReadError, Sink};
 
 /// Reads logs of `ros_realtime_tests`.
 pub(super) struct Bmwcarit;
@@ -188,7 +188,7 @@ impl Log {
                 "{} of {counted} messages never came and have no value",
                 self.missing
             );
-            sink.warn("lost", text, None);
+            sink.warn(LOST, text, None);
         }
         if !self.ended || self.announced.is_some_and(|announced| announced != counted) {
             let announced = self

@@ -18,7 +18,7 @@ use kadenz_record::samples::Sample;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::{Importer, ReadError, Sink, source};
+use super::{Importer, LOST, ReadError, Sink, source};
 use crate::import::StoreError;
 use crate::import::source::{series, set_start};
 
@@ -376,7 +376,7 @@ impl<'a> IrttReader<'a> {
                  server, {} on the way back, {} unknown",
                 self.sent, self.lost_up, self.lost_down, self.lost
             );
-            self.sink.warn("lost", text, None);
+            self.sink.warn(LOST, text, None);
         }
         if duplicates > 0 {
             let text = format!("{duplicates} replies came more than once; the first one counts");

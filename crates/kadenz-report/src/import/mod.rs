@@ -52,6 +52,9 @@ use source::ImportSource;
 pub(crate) use folder::write_run;
 pub use sink::{Collected, EncodedInterval, Sink};
 
+/// Name of the warning that values are missing: of packets or messages that never came.
+pub(crate) const LOST: &str = "lost";
+
 /// A file format that can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ImportFormat {

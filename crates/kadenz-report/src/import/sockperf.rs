@@ -14,7 +14,7 @@ use kadenz_record::run::model::Kind;
 use kadenz_record::samples::Sample;
 
 use super::source::{Lines, series};
-use super::{Importer, ReadError, Sink};
+use super::{Importer, LOST, ReadError, Sink};
 
 /// Reads `sockperf --full-log`.
 pub(super) struct Sockperf;
@@ -127,7 +127,7 @@ impl<'a> SockperfReader<'a> {
 
     fn say_what_was_lost(&mut self, line: &str) {
         let kinds = [
-            ("dropped", "lost", "were sent and never answered"),
+            ("dropped", LOST, "were sent and never answered"),
             ("duplicated", "duplicates", "were answered more than once"),
             ("out-of-order", "late", "were answered out of order"),
         ];

@@ -15,7 +15,7 @@ use kadenz_record::run::model::{Run, Series, Warning};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::import::{ImportError, write_run};
+use crate::import::{ImportError, LOST, write_run};
 use crate::modes::SeriesModes;
 use crate::statistics::{
     Cluster, Percent, Percentile, Percentiles, SampleFacts, SignedBucket, by_name,
@@ -112,6 +112,11 @@ impl Summary {
     #[must_use]
     pub fn shown(&self) -> &Path {
         self.imported.as_ref().map_or(&self.folder, |it| &it.file)
+    }
+
+    /// Whether the other program lost values of this run: each of them may have missed a deadline.
+    pub(crate) fn lost_values(&self) -> bool {
+        self.warnings.iter().any(|it| it.id == LOST)
     }
 
     /// The series that a page or a table shows in full. In a run of many devices their own series are left out: the

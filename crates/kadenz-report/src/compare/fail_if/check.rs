@@ -89,14 +89,15 @@ pub fn check(expressions: &[FailIf], runs: &[Summary], comparison: &Comparison) 
     for expression in expressions {
         let mut test = FailIfCheck {
             expression,
+            runs,
             comparison,
             outcome: &mut outcome,
             tested: false,
         };
         if expression.is_relative() {
-            test.relative(runs);
+            test.relative();
         } else {
-            test.absolute(runs);
+            test.absolute();
         }
         if !test.tested {
             let reason = nothing_tested(expression, runs);
@@ -133,9 +134,13 @@ fn nothing_tested(expression: &FailIf, runs: &[Summary]) -> String {
     }
 }
 
+/// Why misses of an import are not decided.
+const VALUES_LOST: &str = "values were lost, and each of them may have missed the deadline";
+
 /// One expression under test.
 struct FailIfCheck<'a> {
     expression: &'a FailIf,
+    runs: &'a [Summary],
     comparison: &'a Comparison,
     outcome: &'a mut Outcome,
     tested: bool,
@@ -170,7 +175,8 @@ impl FailIfCheck<'_> {
             .push(Undecided { expression, reason });
     }
 
-    fn absolute(&mut self, runs: &[Summary]) {
+    fn absolute(&mut self) {
+        let runs = self.runs;
         let Limit::Absolute(limit) = self.expression.limit else {
             return;
         };
@@ -190,6 +196,8 @@ impl FailIfCheck<'_> {
                         if self.expression.operator.holds(figure, limit) {
                             let found = format!("{metric} is {}", metric.show(figure));
                             self.violated(run, name, found);
+                        } else if self.lost_values(run) {
+                            self.undecided(run, name, VALUES_LOST);
                         }
                     }
                     Err(_) if !asked && is_about_deadlines(metric) && series.verdict.is_none() => {}
@@ -202,7 +210,8 @@ impl FailIfCheck<'_> {
         }
     }
 
-    fn relative(&mut self, runs: &[Summary]) {
+    fn relative(&mut self) {
+        let runs = self.runs;
         for compared in &self.comparison.series {
             let Some(baseline) = runs
                 .first()
@@ -248,11 +257,6 @@ impl FailIfCheck<'_> {
             }
         };
         self.tested = true;
-        let limit = match self.expression.limit {
-            Limit::Times(times) => times,
-            Limit::Change(change) => 1.0 + change,
-            Limit::Absolute(_) => return,
-        };
         let Some(ratio) = ratio(before, after) else {
             let reason = format!(
                 "the baseline is {}, of which there is no ratio; use an absolute limit",
@@ -261,27 +265,50 @@ impl FailIfCheck<'_> {
             return self.undecided(run, name, &reason);
         };
         let interval = figure.map_or(Err(NoInterval::Figure), |figure| figure.interval);
-        let operator = self.expression.operator;
-        let holds = match (self.expression.significantly, interval) {
-            (false, _) => operator.holds(ratio, limit),
-            (true, Ok((low, high))) => {
-                let nearest = match operator {
-                    Operator::Above | Operator::AtLeast => low,
-                    Operator::Below | Operator::AtMost => high,
-                };
-                operator.holds(nearest, limit)
+        match self.ratio_holds(ratio, interval) {
+            Ok(true) => {
+                let found = format!(
+                    "{metric} is {}, {} of the baseline's {}",
+                    metric.show(after),
+                    show_ratio(ratio, interval.ok()),
+                    metric.show(before)
+                );
+                self.violated(run, name, found);
             }
-            (true, Err(reason)) => return self.undecided(run, name, &reason.to_string()),
-        };
-        if holds {
-            let found = format!(
-                "{metric} is {}, {} of the baseline's {}",
-                metric.show(after),
-                show_ratio(ratio, interval.ok()),
-                metric.show(before)
-            );
-            self.violated(run, name, found);
+            Ok(false) if self.lost_values(0) || self.lost_values(run) => {
+                self.undecided(run, name, VALUES_LOST);
+            }
+            Ok(false) => {}
+            Err(reason) => self.undecided(run, name, &reason.to_string()),
         }
+    }
+
+    /// Whether the expression holds for a ratio, with its interval where it must be significant.
+    fn ratio_holds(
+        &self,
+        ratio: f64,
+        interval: Result<(f64, f64), NoInterval>,
+    ) -> Result<bool, NoInterval> {
+        let limit = match self.expression.limit {
+            Limit::Times(times) => times,
+            Limit::Change(change) => 1.0 + change,
+            Limit::Absolute(_) => return Ok(false),
+        };
+        let operator = self.expression.operator;
+        if !self.expression.significantly {
+            return Ok(operator.holds(ratio, limit));
+        }
+        let (low, high) = interval?;
+        let nearest = match operator {
+            Operator::Above | Operator::AtLeast => low,
+            Operator::Below | Operator::AtMost => high,
+        };
+        Ok(operator.holds(nearest, limit))
+    }
+
+    /// Whether a run lacks values that could have missed the deadline of the expression.
+    fn lost_values(&self, run: usize) -> bool {
+        is_about_deadlines(self.expression.metric) && self.runs[run].lost_values()
     }
 }
 

@@ -1,8 +1,9 @@
-use kadenz_record::run::model::{Kind, Series};
+use kadenz_record::run::model::{Kind, Series, Warning};
 use proptest::prelude::*;
 
 use super::*;
 use crate::compare::{CompareOptions, Comparison};
+use crate::import::LOST;
 use crate::summary::Summary;
 use crate::testing::{named, run_of, series_of};
 
@@ -199,6 +200,25 @@ fn of_a_run_that_cannot_be_read_no_misses_are_decided() {
         let reason = outcome.undecided[0].to_string();
         assert!(reason.ends_with("nothing could be read"), "{reason}");
     }
+}
+
+#[test]
+fn misses_of_a_run_that_lost_values_are_not_decided_unless_enough_are_certain() {
+    let mut lossy = run("after", &[(100_000, 1000), (500_000, 1)]);
+    lossy.warnings = vec![Warning::new(LOST, "300 of 1301 were lost", None)];
+    let whole = run("before", &[(100_000, 1000), (500_000, 1)]);
+    for (text, expected) in [
+        ("misses > 0", 1),
+        ("misses > 1", 2),
+        ("miss-rate > 1%", 2),
+        ("misses > 2x", 2),
+        ("p99 > 2x", 0),
+        ("max > 1ms", 0),
+    ] {
+        let runs = [whole.clone(), lossy.clone()];
+        assert_eq!(code(text, &runs), expected, "{text}");
+    }
+    assert_eq!(code("misses > 2x", &[lossy, whole]), 2);
 }
 
 #[test]
