@@ -284,6 +284,25 @@ fn missing_messages_of_bmwcarit_are_no_values() {
     assert!(warning(&run, "lost").starts_with("3 of 200 messages never came"));
 }
 
+/// cyclictest ran with `-h 60`: 544 of 600 values of each thread were longer, and how much longer only the largest.
+#[test]
+fn values_beyond_the_histogram_miss_a_deadline_that_the_maximum_misses() {
+    let misses = |deadline_ns| {
+        let summary = judged("cyclictest-overflow.json", deadline_ns);
+        let series = &summary.series[0];
+        (
+            series.verdict.unwrap().misses,
+            series.series.counts.saturated,
+        )
+    };
+    let (misses_of_100_us, beyond) = misses(100_000);
+    assert!(
+        beyond > 1 && misses_of_100_us == beyond,
+        "{misses_of_100_us} of {beyond}"
+    );
+    assert_eq!(misses(10_000_000).0, 0);
+}
+
 /// A value that never came cannot have kept the deadline.
 #[test]
 fn an_import_that_lost_values_keeps_no_deadline() {

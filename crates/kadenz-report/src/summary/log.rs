@@ -37,7 +37,8 @@ pub(super) fn blocks(intervals: &[IntervalPoint]) -> Vec<Block> {
     intervals.iter().map(block).collect()
 }
 
-/// Counts misses where the recorder's count does not apply: of another deadline, or of fewer values.
+/// Counts misses where the recorder's count does not apply: of another deadline, or of fewer values. The histogram does
+/// not decide alone: the recorder's maximum is exact, and values beyond the histogram of an import are only counted.
 pub(super) fn recount_misses(
     series: &mut Series,
     histogram: &SignedHistogram,
@@ -46,11 +47,17 @@ pub(super) fn recount_misses(
     let limit = series
         .deadline_ns
         .map_or(i64::MAX, |ns| i64::try_from(ns).unwrap_or(i64::MAX));
+    let counts = &mut series.counts;
+    let is_missed = counts.max_ns.is_some_and(|max_ns| max_ns > limit);
     let whole = meter.filter(|meter| meter.count() == histogram.count());
-    (series.counts.misses, series.counts.longest_miss_run) = match whole {
+    let (misses, longest_miss_run) = match whole {
         Some(meter) => meter.misses(),
+        None if is_missed => (histogram.count_above(limit).max(counts.saturated), 0),
         None => (histogram.count_above(limit), 0),
     };
+    let misses = misses.max(u64::from(is_missed));
+    counts.misses = misses.min(histogram.count());
+    counts.longest_miss_run = longest_miss_run;
 }
 
 /// The mean time between two values, in nanoseconds, from the intervals that lie within the series: a loop that paces

@@ -137,6 +137,32 @@ fn a_deadline_may_be_stated_afterwards() {
     }
 }
 
+fn judged(dir: &Path, deadline_ns: u64) -> Verdict {
+    let options = SummaryOptions {
+        deadline_ns: Some(deadline_ns),
+        ..SummaryOptions::default()
+    };
+    let summary = Summary::of_run_with(dir, options).unwrap();
+    summary.series[0].verdict.unwrap()
+}
+
+#[test]
+fn a_deadline_below_the_exact_maximum_is_missed_even_within_one_bucket_of_it() {
+    let (_folder, dir) = recorded(&[100_000, 400_050, 100_000], false);
+    let misses = |deadline_ns| judged(&dir, deadline_ns).misses;
+    assert_eq!((misses(400_049), misses(400_050)), (1, 0));
+}
+
+#[test]
+fn a_maximum_whose_line_of_the_log_is_damaged_still_misses_a_deadline() {
+    let (_folder, dir) = recorded(&[100_000; 10], false);
+    edit(&dir.join("run.json"), |text| {
+        text.replace("\"max_ns\": 100000", "\"max_ns\": 900000")
+            .replace("\"recorded\": 10", "\"recorded\": 11")
+    });
+    assert_eq!(judged(&dir, 800_000).misses, 1);
+}
+
 #[test]
 fn a_run_that_was_killed_is_summarised_and_says_so() {
     let (_folder, dir) = recorded(&values(), true);
