@@ -166,72 +166,94 @@ impl FailIfCheck<'_> {
         });
     }
 
+    /// Notes a reason of a series, or without its name of a whole run.
     fn undecided(&mut self, run: usize, series: &str, reason: &str) {
         let run = self.comparison.runs.get(run).map_or("", String::as_str);
-        let reason = format!("{series} of {run}: {reason}");
+        let reason = match series {
+            "" => format!("{run}: {reason}"),
+            series => format!("{series} of {run}: {reason}"),
+        };
         let expression = self.expression.to_string();
         self.outcome
             .undecided
             .push(Undecided { expression, reason });
     }
 
+    /// Whether a series without a deadline is skipped, because the expression is about deadlines and does not name it.
+    fn is_skipped(&self, series: &SeriesSummary) -> bool {
+        let asked = self.expression.series.is_some();
+        !asked && is_about_deadlines(self.expression.metric) && series.verdict.is_none()
+    }
+
     fn absolute(&mut self) {
-        let runs = self.runs;
         let Limit::Absolute(limit) = self.expression.limit else {
             return;
         };
-        let metric = self.expression.metric;
+        let runs = self.runs;
         let candidates = usize::from(runs.len() > 1);
+        let mut lacking = Vec::new();
         for (run, summary) in runs.iter().enumerate().skip(candidates) {
+            let mut is_tested = false;
             for series in &summary.series {
-                let name = &series.series.name;
-                if !self.is_meant(name) {
-                    continue;
-                }
-                // Without a name, series without such a figure are skipped.
-                let asked = self.expression.series.is_some();
-                match metric.of(series) {
-                    Ok(figure) => {
-                        self.tested = true;
-                        if self.expression.operator.holds(figure, limit) {
-                            let found = format!("{metric} is {}", metric.show(figure));
-                            self.violated(run, name, found);
-                        } else if self.lost_values(run) {
-                            self.undecided(run, name, VALUES_LOST);
-                        }
-                    }
-                    Err(_) if !asked && is_about_deadlines(metric) && series.verdict.is_none() => {}
-                    Err(reason) => {
-                        self.tested = true;
-                        self.undecided(run, name, &reason);
-                    }
+                if self.is_meant(&series.series.name) && !self.is_skipped(series) {
+                    is_tested = true;
+                    self.figure(run, series, limit);
                 }
             }
+            self.tested |= is_tested;
+            lacking.extend((!is_tested).then_some(run));
+        }
+        // Where no run has the series, one reason suffices.
+        lacking.retain(|_| self.tested);
+        for run in lacking {
+            let reason = nothing_tested(self.expression, &runs[run..=run]);
+            self.undecided(run, "", &reason);
+        }
+    }
+
+    fn figure(&mut self, run: usize, series: &SeriesSummary, limit: f64) {
+        let metric = self.expression.metric;
+        let name = &series.series.name;
+        match metric.of(series) {
+            Ok(figure) if self.expression.operator.holds(figure, limit) => {
+                let found = format!("{metric} is {}", metric.show(figure));
+                self.violated(run, name, found);
+            }
+            Ok(_) if self.lost_values(run) => self.undecided(run, name, VALUES_LOST),
+            Ok(_) => {}
+            Err(reason) => self.undecided(run, name, &reason),
         }
     }
 
     fn relative(&mut self) {
-        let runs = self.runs;
-        for compared in &self.comparison.series {
-            let Some(baseline) = runs
-                .first()
-                .and_then(|run| run.series.get(compared.baseline))
-            else {
+        let Some((baseline, candidates)) = self.runs.split_first() else {
+            return;
+        };
+        let mut lacking = Vec::new();
+        for (place, ours) in baseline.series.iter().enumerate() {
+            if self.is_skipped(ours) {
                 continue;
-            };
-            for candidate in &compared.candidates {
-                let Some(series) = runs
-                    .get(candidate.run)
-                    .and_then(|r| r.series.get(candidate.series))
-                else {
+            }
+            let name = &ours.series.name;
+            let compared = self.comparison.series.iter();
+            let mut partners = compared.filter(|it| it.baseline == place);
+            let partners = partners.next().map_or(&[][..], |it| &it.candidates);
+            for (run, summary) in (1..).zip(candidates) {
+                let found = partners.iter().find(|it| it.run == run);
+                let theirs = found.and_then(|it| Some((it, summary.series.get(it.series)?)));
+                let Some((found, theirs)) = theirs else {
+                    lacking.extend(self.is_meant(name).then_some((run, name)));
                     continue;
                 };
-                let name = &series.series.name;
-                if self.is_meant(name) || self.is_meant(&compared.name) {
-                    let figure = candidate.figure(self.expression.metric).copied();
-                    self.ratio(candidate.run, baseline, series, figure);
+                if self.is_meant(name) || self.is_meant(&theirs.series.name) {
+                    let figure = found.figure(self.expression.metric).copied();
+                    self.ratio(run, ours, theirs, figure);
                 }
             }
+        }
+        lacking.retain(|_| self.tested);
+        for (run, name) in lacking {
+            self.undecided(run, name, "there is no such series; the baseline has it");
         }
     }
 
@@ -244,19 +266,14 @@ impl FailIfCheck<'_> {
     ) {
         let metric = self.expression.metric;
         let name = &candidate.series.name;
-        let asked = self.expression.series.is_some();
         let figures = metric
             .of(baseline)
             .and_then(|b| Ok((b, metric.of(candidate)?)));
+        self.tested = true;
         let (before, after) = match figures {
             Ok(figures) => figures,
-            Err(_) if !asked && is_about_deadlines(metric) && baseline.verdict.is_none() => return,
-            Err(reason) => {
-                self.tested = true;
-                return self.undecided(run, name, &reason);
-            }
+            Err(reason) => return self.undecided(run, name, &reason),
         };
-        self.tested = true;
         let Some(ratio) = ratio(before, after) else {
             let reason = format!(
                 "the baseline is {}, of which there is no ratio; use an absolute limit",

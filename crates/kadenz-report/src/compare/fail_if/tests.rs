@@ -222,6 +222,39 @@ fn misses_of_a_run_that_lost_values_are_not_decided_unless_enough_are_certain() 
 }
 
 #[test]
+fn a_candidate_that_lacks_a_series_passes_no_expression_about_it() {
+    let whole = |folder: &str| run(folder, &[(100_000, 60_000)]);
+    let mut lacking = whole("c2");
+    lacking.series.remove(0);
+    let runs = [whole("base"), whole("c1"), lacking.clone()];
+    for (text, expected) in [
+        (
+            "wakeup: p99 > 1.1x",
+            "wakeup of c2: there is no such series; the baseline has it",
+        ),
+        (
+            "p99 > 1.1x",
+            "wakeup of c2: there is no such series; the baseline has it",
+        ),
+        (
+            "wakeup: p99 > 1ms",
+            "c2: no series `wakeup` was compared; there are floor",
+        ),
+        (
+            "misses > 0",
+            "c2: no deadline was stated; state one with --deadline",
+        ),
+    ] {
+        let outcome = outcome(text, &runs);
+        assert_eq!(outcome.exit_code(), 2, "{text}");
+        assert_eq!(outcome.undecided[0].reason, expected, "{text}");
+    }
+    assert_eq!(code("floor: p50 > 1.1x", &runs), 0);
+    // A series that the baseline lacks has nothing to be compared with.
+    assert_eq!(code("p50 > 1.1x", &[lacking, whole("c1")]), 0);
+}
+
+#[test]
 fn series_that_were_not_compared_are_named_once_or_ask_for_a_deadline() {
     let runs = [run("a", &[(100_000, 1000)]), run("b", &[(100_000, 1000)])];
     for (text, expected) in [
