@@ -19,7 +19,8 @@ struct Played {
     stop_after: Option<(usize, Stop)>,
     /// Which round fails.
     fails_at: Option<usize>,
-    refused: bool,
+    /// From which round on the tuning is refused.
+    refused_from: Option<usize>,
     /// Folder into which a round of an earlier attempt is still written, during the first.
     orphan: Option<PathBuf>,
 }
@@ -43,7 +44,7 @@ impl Rounds for Played {
         if let Some(orphan) = self.orphan.take() {
             write_round(&orphan, false);
         }
-        write_round(out, self.refused);
+        write_round(out, self.refused_from.is_some_and(|from| self.visits.len() > from));
         Ok(())
     }
 
@@ -60,15 +61,15 @@ impl Rounds for Played {
 
 fn write_round(out: &Path, refused: bool) {
     let mut writer = RunWriter::create(out, Run::default()).unwrap();
-    let tuning = refused.then(|| TuningMeasure {
-        name: "policy".to_owned(),
-        requested: "SCHED_FIFO 80".to_owned(),
-        ..TuningMeasure::default()
-    });
+    let granted = TuningMeasure::granted("policy", "SCHED_FIFO 80");
+    let tuning = TuningMeasure {
+        ok: !refused,
+        ..granted
+    };
     let mut recorders = ["lateness", "jitter"].map(|name| {
         let series = Series {
             name: name.to_owned(),
-            tuning: tuning.clone().into_iter().collect(),
+            tuning: vec![tuning.clone()],
             ..Series::default()
         };
         writer.series(SeriesSpec { series, raw: false }).unwrap()
@@ -293,11 +294,31 @@ fn only_the_same_matrix_is_resumed() {
 fn what_was_refused_is_said_once() {
     let folder = tempfile::tempdir().unwrap();
     let mut played = Played {
-        refused: true,
+        refused_from: Some(0),
         ..Played::default()
     };
     let plan = plan(&folder.path().join("matrix"), 2);
     let run = measure(&plan, false, &mut played, &Stop::default()).unwrap();
     let refusals = run.warnings.iter().filter(|it| it.id == "policy_refused");
     assert_eq!(refusals.count(), 1, "{:?}", run.warnings);
+}
+
+/// What is measured without the tuning counts for no cell that is named after it.
+#[test]
+fn a_tuning_that_a_later_round_was_refused_is_not_granted_to_the_series() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut played = Played {
+        refused_from: Some(4),
+        ..Played::default()
+    };
+    let plan = MatrixPlan {
+        schedule: Schedule {
+            loads: vec![Load::Unloaded],
+            ..plan(Path::new(""), 3).schedule
+        },
+        ..plan(&folder.path().join("matrix"), 3)
+    };
+    let run = measure(&plan, false, &mut played, &Stop::default()).unwrap();
+    let mut tuning = run.series.iter().flat_map(|it| &it.tuning);
+    assert!(tuning.clone().count() == 4 && tuning.all(|it| !it.ok), "{run:?}");
 }

@@ -19,7 +19,7 @@ use crate::hlog::writer::{LineEncoder, header};
 use crate::recorder::Counts;
 use crate::run::disk::{LocalDisk, sync_directory};
 use crate::run::labels::Labels;
-use crate::run::model::{EndedBy, FORMAT_VERSION, Run, Series, SeriesFiles};
+use crate::run::model::{EndedBy, FORMAT_VERSION, Run, Series, SeriesFiles, TuningMeasure};
 
 /// A run that grows by whole runs, its parts, which may come from other processes and other days: a part's
 /// intervals are appended to series of this run, at the time when they were recorded.
@@ -155,7 +155,7 @@ impl GrowingRun {
     }
 
     /// Appends series of a part: the first name is the part's, the second this run's, which is made at its first
-    /// part with the properties that the series has there.
+    /// part with the properties that the series has there. A tuning that any part was refused is refused in the series.
     ///
     /// A part that cannot be read, or not be written to its end, leaves this run as it was. When this returns, the
     /// disk has the part, so that the part's own folder may be removed.
@@ -242,6 +242,7 @@ impl GrowingRun {
         series.files.hlog_bytes = Some(bytes);
         series.files.hlog_parts = Some(series.files.hlog_parts.unwrap_or(0) + 1);
         add_counts(&mut series.counts, &like.counts);
+        add_refusals(&mut series.tuning, &like.tuning);
         let end_ns = (lines.end_s * 1e9) as u64;
         run.duration_ns = run.duration_ns.max(end_ns);
         Ok(())
@@ -298,6 +299,17 @@ fn add_counts(sum: &mut Counts, part: &Counts) {
     sum.longest_miss_run = sum.longest_miss_run.max(part.longest_miss_run);
     let lowest = [sum.min_ns, part.min_ns].into_iter().flatten().min();
     (sum.min_ns, sum.max_ns) = (lowest, sum.max_ns.max(part.max_ns));
+}
+
+/// What was refused in one part was not in force in all values.
+fn add_refusals(tuning: &mut Vec<TuningMeasure>, part: &[TuningMeasure]) {
+    for refused in part.iter().filter(|it| !it.ok) {
+        match tuning.iter_mut().find(|it| it.name == refused.name) {
+            Some(known) if known.ok => known.clone_from(refused),
+            Some(_) => {}
+            None => tuning.push(refused.clone()),
+        }
+    }
 }
 
 /// Creates a file in place of an existing one, which may be a link to another place.
