@@ -7,7 +7,7 @@ use kadenz_record::run::folder::{
     AddPartError, CreateRunError, GrowingRun, OpenRunError, RunReader,
 };
 use kadenz_record::run::matrix::{Content, Load, labels_of, name_of};
-use kadenz_record::run::model::{EndedBy, Run, TuningMeasure};
+use kadenz_record::run::model::{EndedBy, Host, Run, TuningMeasure};
 use kadenz_record::run::tune::Tune;
 use serde_json::Value;
 
@@ -77,7 +77,7 @@ pub enum MatrixError {
     /// Another process measures into it.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// The run to go on with is another experiment, or was measured with other parameters.
+    /// The run to go on with is another experiment, or was measured with other parameters or on another machine.
     #[error("cannot go on with {}: {reason}; begin a new run with another `--out`", path.display())]
     Other {
         /// The path of the run folder.
@@ -111,7 +111,7 @@ pub fn series_names(visit: &Visit) -> [String; 2] {
 }
 
 /// Measures what is left of the matrix. With `resume`, the folder holds what an earlier attempt
-/// measured under the same parameters.
+/// measured under the same parameters, on this machine and its present kernel.
 ///
 /// When `stop` is requested the round that is being measured is not counted; the run is completed
 /// as interrupted and can be resumed.
@@ -130,7 +130,7 @@ pub fn measure(
     };
     let (whole, _lock) = if resume {
         let lock = FolderLock::take(&plan.session.out)?;
-        let whole = reopened(plan)?;
+        let whole = reopened(plan, &fresh.host)?;
         // A process that was killed with its matrix may still be ending its own run there.
         let is_round = |name: &str| name == ROUND || name.starts_with(&format!("{ROUND}-"));
         clear_earlier(&plan.session.out, is_round);
@@ -157,8 +157,8 @@ pub fn measure(
     ended.map(|_| run)
 }
 
-/// Opens the run that is to be continued, if it is this plan's.
-fn reopened(plan: &MatrixPlan) -> Result<GrowingRun, MatrixError> {
+/// Opens the run that is to be continued, if it is this plan's and was measured on `host`.
+fn reopened(plan: &MatrixPlan, host: &Host) -> Result<GrowingRun, MatrixError> {
     let folder = &plan.session.out;
     let other = |reason: String| MatrixError::Other {
         path: folder.clone(),
@@ -169,6 +169,9 @@ fn reopened(plan: &MatrixPlan) -> Result<GrowingRun, MatrixError> {
     if run.experiment != plan.session.experiment {
         return Err(other(format!("it is a run of `{}`", run.experiment)));
     }
+    if let Some(change) = changed(&run.host, host) {
+        return Err(other(change));
+    }
     for (name, value) in &plan.session.parameters {
         if run.parameters.get(name) != Some(value) {
             let then = run.parameters.get(name).unwrap_or(&Value::Null);
@@ -176,6 +179,21 @@ fn reopened(plan: &MatrixPlan) -> Result<GrowingRun, MatrixError> {
         }
     }
     Ok(GrowingRun::reopen(folder)?)
+}
+
+/// The first difference between two machines that makes them measure differently.
+fn changed(then: &Host, now: &Host) -> Option<String> {
+    let facts = |host: &Host| {
+        let known = |it: &Option<String>| it.clone().unwrap_or_else(|| "unknown".to_owned());
+        [
+            ("kernel", known(&host.kernel)),
+            ("CPU model", known(&host.cpu)),
+            ("number of CPUs", host.cpus.to_string()),
+        ]
+    };
+    let mut pairs = facts(then).into_iter().zip(facts(now));
+    let changed = pairs.find(|(then, now)| then != now);
+    changed.map(|((name, then), (_, now))| format!("the {name} was {then} and is {now} now"))
 }
 
 struct Matrix {

@@ -44,7 +44,11 @@ impl Rounds for Played {
         if let Some(orphan) = self.orphan.take() {
             write_round(&orphan, false);
         }
-        write_round(out, self.refused_from.is_some_and(|from| self.visits.len() > from));
+        write_round(
+            out,
+            self.refused_from
+                .is_some_and(|from| self.visits.len() > from),
+        );
         Ok(())
     }
 
@@ -290,6 +294,42 @@ fn only_the_same_matrix_is_resumed() {
     assert!(words.contains("`rounds` was 1 and is 2 now"), "{words}");
 }
 
+/// The run states one machine, and compares cells: rounds of another one would count as this one's.
+#[test]
+fn a_matrix_is_not_resumed_on_another_machine() {
+    type Change = fn(&mut Host);
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("matrix");
+    let changes: [(Change, &str); 3] = [
+        (
+            |it| it.kernel = Some("2.4.0".into()),
+            "the kernel was 2.4.0 and is ",
+        ),
+        (
+            |it| it.cpu = Some("Z80".into()),
+            "the CPU model was Z80 and is ",
+        ),
+        (|it| it.cpus = 4096, "the number of CPUs was 4096 and is "),
+    ];
+    for (change, expected) in changes {
+        let (_, mut run) = interrupted(&plan(&out, 3), false, 1);
+        change(&mut run.host);
+        std::fs::write(out.join("run.json"), serde_json::to_vec(&run).unwrap()).unwrap();
+        let resumed = measure(
+            &plan(&out, 3),
+            true,
+            &mut Played::default(),
+            &Stop::default(),
+        );
+        let words = resumed.unwrap_err().to_string();
+        assert!(
+            words.contains(expected) && words.contains("`--out`"),
+            "{words}"
+        );
+        std::fs::remove_dir_all(&out).unwrap();
+    }
+}
+
 #[test]
 fn what_was_refused_is_said_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -320,5 +360,8 @@ fn a_tuning_that_a_later_round_was_refused_is_not_granted_to_the_series() {
     };
     let run = measure(&plan, false, &mut played, &Stop::default()).unwrap();
     let mut tuning = run.series.iter().flat_map(|it| &it.tuning);
-    assert!(tuning.clone().count() == 4 && tuning.all(|it| !it.ok), "{run:?}");
+    assert!(
+        tuning.clone().count() == 4 && tuning.all(|it| !it.ok),
+        "{run:?}"
+    );
 }
