@@ -360,7 +360,7 @@ impl Document {
                 lines.collect::<Vec<_>>().join("  \n")
             }
             DocumentBlock::Code(sentence, code) => {
-                format!("{}\n\n```text\n{}\n```", escaped(sentence), visible(code))
+                format!("{}\n\n{}", escaped(sentence), fenced(code))
             }
             DocumentBlock::Lead(text)
             | DocumentBlock::Sentence(text)
@@ -382,19 +382,49 @@ impl Document {
     }
 }
 
-/// Text in which Markdown finds no HTML, links or emphasis, except for the code between backticks.
+/// Text in which Markdown finds no HTML, links or emphasis, except for the code between two backticks. A last backtick
+/// without a partner begins no code; where Markdown could pair backticks in another way, none does.
 fn escaped(text: &str) -> String {
     let text = visible(text);
-    let parts = text.trim().split('`').enumerate();
+    let text = text.trim();
+    let is_odd = text.matches('`').count() % 2 == 1;
+    let last = text.rsplit_once('`').filter(|_| is_odd);
+    let (paired, rest) = last.map_or((text, None), |(paired, rest)| (paired, Some(rest)));
+    let is_split = paired
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .any(|it| it.contains('\n'));
+    if is_split || text.contains("``") || text.contains("\\`") {
+        return escaped_text(text).replace('`', BACKTICK);
+    }
+    let parts = paired.split('`').enumerate();
     let parts = parts.map(|(number, part)| match number % 2 {
-        0 => part
-            .replace('<', "&lt;")
-            .replace("](", "]\\(")
-            .replace('*', "\\*")
-            .replace("__", "\\_\\_"),
+        0 => escaped_text(part),
         _ => part.to_owned(),
     });
-    parts.collect::<Vec<_>>().join("`")
+    let paired = parts.collect::<Vec<_>>().join("`");
+    let rest = rest.map(|it| [BACKTICK, &escaped_text(it)].concat());
+    paired + &rest.unwrap_or_default()
+}
+
+/// A backtick that Markdown takes for text.
+const BACKTICK: &str = "&#96;";
+
+fn escaped_text(text: &str) -> String {
+    text.replace('<', "&lt;")
+        .replace("](", "]\\(")
+        .replace('*', "\\*")
+        .replace("__", "\\_\\_")
+}
+
+/// Code between lines of backticks that it does not hold itself.
+fn fenced(code: &str) -> String {
+    let mut fence = "```".to_owned();
+    while code.contains(&fence) {
+        fence.push('`');
+    }
+    format!("{fence}text\n{}\n{fence}", visible(code))
 }
 
 impl From<String> for Document {

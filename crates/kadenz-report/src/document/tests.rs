@@ -113,6 +113,26 @@ fn a_document_of_fitted_ones_keeps_the_smallest_number_of_columns() {
 }
 
 #[test]
+fn backticks_in_text_let_no_html_into_markdown() {
+    for (text, expected) in [
+        ("run `a <b>` now", "run `a <b>` now"),
+        ("x`<img src=x>", "x&#96;&lt;img src=x>"),
+        ("`x`<img>`<img>", "`x`&lt;img>&#96;&lt;img>"),
+        ("`<a>``<img>`", "&#96;&lt;a>&#96;&#96;&lt;img>&#96;"),
+        ("a\\`<img>`", "a\\&#96;&lt;img>&#96;"),
+        ("a `b\n# <img>`", "a &#96;b\n# &lt;img>&#96;"),
+    ] {
+        let markdown = Document::new().sentence(text).markdown();
+        assert_eq!(markdown.trim_end(), expected);
+    }
+    let line = DocumentLine::labelled("", 0, "a`: sudo rm -f <img>");
+    let markdown = Document::new().lines([line]).markdown();
+    assert_eq!(markdown, "a&#96;: `sudo rm -f <img>`\n");
+    let code = Document::new().code("run", "```\n<img>");
+    assert_eq!(code.markdown(), "run\n\n````text\n```\n<img>\n````\n");
+}
+
+#[test]
 fn an_empty_document_shows_nothing() {
     assert_eq!(Document::new().terminal(Style::plain()), "");
     assert_eq!(Document::new().markdown(), "");
