@@ -153,7 +153,10 @@ impl<'a> NetworkOutput<'a> {
         Some(Self {
             payload_bytes: network.payload_bytes,
             answer: packets::answer(network),
-            total: FlowOutput::new(&packets::total(network)),
+            total: FlowOutput {
+                loss_upper_bound_95: packets::total_loss_bound(network),
+                ..FlowOutput::new(&packets::total(network))
+            },
             flows: network.flows.iter().map(FlowOutput::new).collect(),
             interface: network.interface.as_ref().map(InterfaceOutput::new),
             here: network.here,

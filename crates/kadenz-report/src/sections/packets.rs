@@ -95,20 +95,22 @@ fn table(caption: &'static str, network: &Network, summary: &Summary, bounded: b
     let mut table = Table::captioned(caption, columns());
     for flow in &network.flows {
         let series = flow.series("rtt", network.flows.len());
-        table.push(row(flow, &series, summary, bounded));
+        let bound = bounded.then(|| packets::loss_bound(flow));
+        table.push(row(flow, &series, summary, bound));
     }
     table
 }
 
 /// All devices together, whose series has no device's name.
 fn total(network: &Network, summary: &Summary) -> Row {
-    row(&packets::total(network), "rtt", summary, true)
+    let bound = packets::total_loss_bound(network);
+    row(&packets::total(network), "rtt", summary, Some(bound))
 }
 
 /// The row of a device's packets, with the bound of the loss below the counts.
-fn row(flow: &Flow, series: &str, summary: &Summary, bounded: bool) -> Row {
+fn row(flow: &Flow, series: &str, summary: &Summary, loss_bound: Option<f64>) -> Row {
     let rtt = summary.named(series);
-    let note = bounded.then(|| format!("fewer than {}", bound(packets::loss_bound(flow))));
+    let note = loss_bound.map(|it| format!("fewer than {}", bound(it)));
     vec![
         TableCell::text(&flow.device),
         TableCell::text(&flow.address),

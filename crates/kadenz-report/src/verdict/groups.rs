@@ -29,6 +29,8 @@ pub enum Assumption {
     Blocks(u32),
     /// The longest row of misses is one event, and every event is as long; for a run too short to be divided.
     Rows(u64),
+    /// The longest rows of losses of all receivers are one event, as long as those together.
+    Together(u64),
 }
 
 /// "by the spread over 60 parts of the run", the text after a bound.
@@ -38,6 +40,7 @@ impl fmt::Display for Assumption {
             Self::Independent => f.write_str("if each is independent"),
             Self::Blocks(parts) => write!(f, "by the spread over {parts} parts of the run"),
             Self::Rows(row) => write!(f, "taking {} in a row as one event", thousands(*row)),
+            Self::Together(all) => write!(f, "taking {} together as one event", thousands(*all)),
         }
     }
 }
@@ -76,6 +79,22 @@ pub(super) fn of_rows(count: u64, misses: u64, longest_row: u64) -> (f64, Assump
     match longest_row {
         0 | 1 => (upper_bound(misses, count), Assumption::Independent),
         row => (shrunk(count, misses, row as f64), Assumption::Rows(row)),
+    }
+}
+
+/// The bound of losses of several receivers, which one event can cause at all of them.
+pub(super) fn of_rows_together(
+    count: u64,
+    losses: u64,
+    longest_rows: impl IntoIterator<Item = u64>,
+) -> (f64, Assumption) {
+    let rows = longest_rows.into_iter();
+    let (all, longest) = rows.fold((0_u64, 0), |(all, longest), row| {
+        (all.saturating_add(row), row.max(longest))
+    });
+    match of_rows(count, losses, all) {
+        (bound, Assumption::Rows(all)) if all > longest => (bound, Assumption::Together(all)),
+        of_one => of_one,
     }
 }
 

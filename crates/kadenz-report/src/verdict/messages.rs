@@ -3,7 +3,7 @@
 use kadenz_record::run::messages::{Messages, Subscriber};
 
 use super::bounded;
-use super::groups::of_rows;
+use super::groups::{of_rows, of_rows_together};
 use crate::numbers;
 
 /// One-sided 95 % upper bound of the share of messages that a subscriber loses; the longest row
@@ -48,8 +48,8 @@ pub fn answer(messages: &Messages) -> String {
     let sum = |of: fn(&Subscriber) -> u64| subscribers.iter().map(of).sum::<u64>();
     let lost = lost(messages);
     let copies = messages.published * subscribers.len() as u64;
-    let longest = subscribers.iter().map(|it| it.longest_loss).max();
-    let (bound, assumption) = of_rows(copies, lost, longest.unwrap_or(0));
+    let rows = subscribers.iter().map(|it| it.longest_loss);
+    let (bound, assumption) = of_rows_together(copies, lost, rows);
     let rate = lost as f64 / copies as f64;
     let bound = bounded(bound, assumption);
     let to = match subscribers.len() {
@@ -118,5 +118,26 @@ mod tests {
             "{text}"
         );
         assert_eq!(answer(&Messages::default()), "No message was published.");
+    }
+
+    #[test]
+    fn more_subscribers_that_lose_alike_do_not_tighten_the_bound() {
+        let subscriber = Subscriber {
+            received: 960,
+            lost: 40,
+            longest_loss: 20,
+            ..Subscriber::default()
+        };
+        let bound_of = |subscribers: usize| {
+            let counted = Messages {
+                published: 1000,
+                subscribers: vec![subscriber.clone(); subscribers],
+                ..Messages::default()
+            };
+            let text = answer(&counted);
+            let bound = text.split_once("fewer than ").unwrap().1;
+            bound.split_once(" at 95 %").unwrap().0.to_owned()
+        };
+        assert_eq!(bound_of(2), bound_of(1));
     }
 }

@@ -155,7 +155,7 @@ impl From<Verdict> for DeadlineOutput {
             bound_assumes: match verdict.assumption {
                 Assumption::Independent => "independent",
                 Assumption::Blocks(_) => "blocks",
-                Assumption::Rows(_) => "rows",
+                Assumption::Rows(_) | Assumption::Together(_) => "rows",
             },
             longest_run: (!unknown).then_some(verdict.longest_run),
             misses_per_hour: verdict.misses_per_hour,

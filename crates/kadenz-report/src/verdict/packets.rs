@@ -3,7 +3,7 @@
 use kadenz_record::run::network::{Flow, LostHere, Network};
 
 use super::bounded;
-use super::groups::of_rows;
+use super::groups::{Assumption, of_rows, of_rows_together};
 use crate::numbers;
 
 /// The longest list of devices in a sentence.
@@ -35,6 +35,17 @@ pub fn loss_bound(flow: &Flow) -> f64 {
     of_rows(flow.sent, flow.lost, flow.longest_loss).0
 }
 
+/// As [`loss_bound`], of the packets of all flows: one event can take the longest row of each.
+#[must_use]
+pub fn total_loss_bound(network: &Network) -> f64 {
+    bound_of_all(network, &total(network)).0
+}
+
+fn bound_of_all(network: &Network, total: &Flow) -> (f64, Assumption) {
+    let rows = network.flows.iter().map(|it| it.longest_loss);
+    of_rows_together(total.sent, total.lost, rows)
+}
+
 /// The counts in a sentence or two, as in Enner's post, with the claim that they support.
 ///
 /// ```
@@ -56,7 +67,7 @@ pub fn answer(network: &Network) -> String {
         return "No packet was sent.".to_owned();
     }
     let rate = total.lost as f64 / total.sent as f64;
-    let (bound, assumption) = of_rows(total.sent, total.lost, total.longest_loss);
+    let (bound, assumption) = bound_of_all(network, &total);
     let bound = bounded(bound, assumption);
     let lost = match total.lost {
         0 => format!("none was lost, so {bound}"),
@@ -163,6 +174,27 @@ mod tests {
             "Of 2,000 packets 3 (0.15 %) were lost, at most 2 in a row; fewer than 5.6 in a \
              thousand at 95 % confidence, taking 2 in a row as one event; 7 duplicated, 0 reordered. \
              knee lost the most: 3 of 1,000."
+        );
+    }
+
+    /// One event, such as a switch that restarts, takes packets of every device.
+    #[test]
+    fn more_devices_that_lose_alike_do_not_tighten_the_bound() {
+        let mut flow = flow(10_000, 40);
+        for row in [1, 20] {
+            flow.longest_loss = row;
+            let all = network(vec![flow.clone(), flow.clone()]);
+            let (one, both) = (loss_bound(&flow), total_loss_bound(&all));
+            assert!(both > one * (1.0 - 1e-9), "{both} of both, {one} of one");
+        }
+        let answer = answer(&network(vec![flow.clone(), flow]));
+        assert!(
+            answer.contains("at most 20 in a row; fewer than"),
+            "{answer}"
+        );
+        assert!(
+            answer.contains("taking 40 together as one event"),
+            "{answer}"
         );
     }
 
