@@ -347,10 +347,11 @@ impl SummaryReader<'_> {
             Err(error) => return Some(Err(error)),
         };
         let mut meter = SampleMeter::new(series);
-        let whole = self.reader.complete() && series.counts.dropped == 0;
+        // A lost packet leaves a gap in the sequence too.
+        let has_gaps = series.counts.dropped > 0 || series.kind == Kind::Latency;
+        let whole = self.reader.complete() && !has_gaps;
         let mut read = || -> Result<bool, ReadSamplesError> {
-            // The first chunk gives the start of the sequence; after it, values alone suffice if
-            // none was dropped.
+            // The first chunk gives the start of the sequence; after it, values without gaps suffice.
             if let Some(samples) = file.next_samples()? {
                 meter.take_samples(samples);
             }

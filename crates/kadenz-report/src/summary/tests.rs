@@ -7,7 +7,8 @@ use kadenz_record::hlog::reader::IntervalLog;
 use kadenz_record::hlog::writer::IntervalLogWriter;
 use kadenz_record::run::folder::{EARLY_TAG, RunWriter, SeriesSpec};
 use kadenz_record::run::model::{EndedBy, Kind, Run, Series, SeriesFiles};
-use kadenz_record::samples::Sample;
+use kadenz_record::samples::writer::SamplesWriter;
+use kadenz_record::samples::{Sample, SamplesHeader};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -161,6 +162,31 @@ fn a_maximum_whose_line_of_the_log_is_damaged_still_misses_a_deadline() {
             .replace("\"recorded\": 10", "\"recorded\": 11")
     });
     assert_eq!(judged(&dir, 800_000).misses, 1);
+}
+
+/// A packet without an answer has no sample: the sequence goes on behind it.
+#[test]
+fn a_lost_packet_shifts_no_sample_number_and_has_no_jitter() {
+    let (_folder, dir) = recorded(&[100_000, 100_000, 300_000, 300_000], true);
+    edit(&dir.join("run.json"), |text| {
+        text.replace("\"lateness\"", "\"latency\"")
+    });
+    let sample = |(sequence, value_ns)| Sample {
+        sequence,
+        value_ns,
+        ..Sample::default()
+    };
+    let file = fs::File::create(dir.join("wakeup.samples.arrow")).unwrap();
+    let mut writer = SamplesWriter::new(file, &SamplesHeader::default()).unwrap();
+    for chunk in [[(0, 100_000), (1, 100_000)], [(7, 300_000), (8, 300_000)]] {
+        writer.write(&chunk.map(sample)).unwrap();
+    }
+    writer.finish().unwrap();
+    let summary = Summary::of_run(&dir).unwrap();
+    let samples = summary.series[0].samples.as_ref().unwrap();
+    assert_eq!(samples.highest[0].index, 7);
+    let jitter = samples.jitter.as_ref().unwrap();
+    assert_eq!((jitter.count, jitter.max_ns), (2, 0));
 }
 
 #[test]
