@@ -385,6 +385,15 @@ fn what_was_cut_off_is_imported_as_incomplete() {
     zipped.write_all(&log).unwrap();
     let zipped = zipped.finish().unwrap();
     assert!(cut("b.hlog.gz", &zipped[..zipped.len() / 2], ImportFormat::Hlog) > 1_000);
+    let log = std::fs::read_to_string(fixture("sockperf-rtt.csv")).unwrap();
+    let (rows, _) = log.split_once("52, 2.94888").unwrap();
+    // Between two rows, and in the last value, of which 4840.8 is left.
+    assert_eq!(cut("d.csv", rows.as_bytes(), ImportFormat::Sockperf), 52);
+    let (in_value, _) = log.split_once("82\n---").unwrap();
+    assert_eq!(
+        cut("e.csv", in_value.as_bytes(), ImportFormat::Sockperf),
+        52
+    );
     // The 6 could be the beginning of 61000.
     let rows = b"time_ns,value_ns\n0,52000\n1000000,6";
     assert_eq!(cut("c.csv", rows, ImportFormat::Csv), 1);

@@ -31,7 +31,14 @@ impl Importer for Sockperf {
         let mut reading = SockperfReader::new(sink);
         let mut lines = Lines::new(source);
         while let Some((number, line)) = lines.next()? {
-            reading.take(number, line)?;
+            let row = reading.take(number, line);
+            if !lines.ended() && reading.rows.is_some() {
+                // The last value may be cut off.
+                break;
+            }
+            if let Some(row) = row? {
+                reading.store(&row)?;
+            }
         }
         reading.finish()
     }
@@ -61,26 +68,34 @@ impl<'a> SockperfReader<'a> {
         }
     }
 
-    fn take(&mut self, number: u64, line: &str) -> Result<(), ReadError> {
+    /// Takes a line, and returns it if it is the row of a packet.
+    fn take(&mut self, number: u64, line: &str) -> Result<Option<SockperfRow>, ReadError> {
         if line.starts_with("-----") {
             self.rows = None;
-        } else if let Some(index) = self.rows {
+        } else if self.rows.is_some() {
             let row = SockperfRow::parse(line).map_err(|cause| ReadError::line(number, cause))?;
-            let start_ns = *self.start_ns.get_or_insert(row.sent_ns);
-            let sample = Sample {
-                sequence: row.packet,
-                intended_ns: row.sent_ns.saturating_sub(start_ns),
-                actual_ns: row.received_ns.saturating_sub(start_ns),
-                value_ns: row.value_ns,
-            };
-            self.any = true;
-            self.sink.sample(index, sample)?;
+            return Ok(Some(row));
         } else if let Some(column) = line.strip_prefix(COLUMNS) {
             self.open(number, column.trim())?;
         } else {
             self.statistics(&without_colours(line));
         }
-        Ok(())
+        Ok(None)
+    }
+
+    fn store(&mut self, row: &SockperfRow) -> Result<(), ReadError> {
+        let Some(index) = self.rows else {
+            return Ok(());
+        };
+        let start_ns = *self.start_ns.get_or_insert(row.sent_ns);
+        let sample = Sample {
+            sequence: row.packet,
+            intended_ns: row.sent_ns.saturating_sub(start_ns),
+            actual_ns: row.received_ns.saturating_sub(start_ns),
+            value_ns: row.value_ns,
+        };
+        self.any = true;
+        Ok(self.sink.sample(index, sample)?)
     }
 
     fn open(&mut self, number: u64, column: &str) -> Result<(), ReadError> {
@@ -148,13 +163,17 @@ impl<'a> SockperfReader<'a> {
     }
 
     fn finish(self) -> Result<(), ReadError> {
-        if self.any {
-            return Ok(());
+        if !self.any {
+            return Err(ReadError::Lacks {
+                what: "row of packet times",
+                remedy: "sockperf leaves out 400 ms of warm-up: measure longer, with --full-log",
+            });
         }
-        Err(ReadError::Lacks {
-            what: "row of packet times",
-            remedy: "sockperf leaves out 400 ms of warm-up: measure longer, with --full-log",
-        })
+        if self.rows.is_some() {
+            self.sink
+                .cut_off("no line of dashes ends the rows: the file is cut off");
+        }
+        Ok(())
     }
 }
 
