@@ -86,12 +86,9 @@ impl Metric {
             Self::MissesPerHour => verdict()?
                 .misses_per_hour
                 .ok_or_else(|| "the duration is unknown".to_owned()),
-            Self::LongestRun => match verdict()? {
-                v if v.misses > 0 && v.longest_run == 0 => {
-                    Err("a histogram has no sequence of misses; keep raw samples".to_owned())
-                }
-                v => Ok(v.longest_run as f64),
-            },
+            Self::LongestRun => verdict()?.known_run().map(|run| run as f64).ok_or_else(|| {
+                "a histogram has no sequence of misses; keep raw samples".to_owned()
+            }),
             Self::Dropped => Ok(series.series.counts.dropped as f64),
             Self::Count => Ok(series.count as f64),
         }

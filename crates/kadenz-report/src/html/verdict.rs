@@ -149,7 +149,10 @@ fn basis(verdict: &Verdict) -> String {
             "No miss was seen, yet up to {bound} could miss unseen at 95 % confidence. Measure longer."
         ),
         Standing::Missed => {
-            let run = plural(verdict.longest_run, "miss", "misses in a row");
+            let run = match verdict.known_run() {
+                Some(run) => plural(run, "miss", "misses in a row"),
+                None => String::from("not known, as a histogram has no order"),
+            };
             let hourly = match verdict.misses_per_hour {
                 Some(hourly) => format!(" About {} an hour.", numbers::per_hour(hourly)),
                 None => String::new(),
@@ -231,6 +234,14 @@ mod tests {
             "{missed}"
         );
         assert!(missed.contains("3 misses in a row"), "{missed}");
+        let of_a_histogram = basis(&Verdict {
+            longest_run: 0,
+            ..verdict(Standing::Missed, 3)
+        });
+        assert!(
+            of_a_histogram.ends_with("Longest run: not known, as a histogram has no order."),
+            "{of_a_histogram}"
+        );
         let grouped = Verdict {
             assumption: crate::verdict::Assumption::Blocks(60),
             ..verdict(Standing::Missed, 3)

@@ -131,7 +131,7 @@ impl SeriesFigures {
             ["dropped", "Dropped raw samples"],
             dropped.unwrap_or_else(zero),
         );
-        add(["", "Beyond one hour"], beyond.unwrap_or_else(zero));
+        add(["", "Beyond the histogram"], beyond.unwrap_or_else(zero));
         self.add_shape(series);
     }
 
@@ -197,8 +197,11 @@ impl SeriesFigures {
             TableCell::text(bound(it.upper_bound_95))
         });
         add(["most consecutive misses", "Longest run of misses"], |it| {
-            let drawn = (it.longest_run > 0).then(|| count(it.longest_run));
-            TableCell::either(drawn.unwrap_or_default(), count(it.longest_run))
+            let Some(run) = it.known_run() else {
+                return TableCell::unknown("a histogram has no order".to_owned());
+            };
+            let drawn = (run > 0).then(|| count(run));
+            TableCell::either(drawn.unwrap_or_default(), count(run))
         });
         add(["misses per hour", ""], |it| {
             let hourly = it.misses_per_hour.filter(|&number| number > 0.0);
@@ -295,5 +298,39 @@ fn percentile(row: &Percentile) -> TableCell {
         None => TableCell::either(drawn, value).noted(beyond),
         Some(_) => TableCell::either(drawn, format!("{} to {value}", span(row.at_least_ns)))
             .noted(format!("{beyond}; the log is coarse")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kadenz_record::run::model::{Kind, Series};
+
+    use super::*;
+    use crate::document::Document;
+    use crate::testing::{named, series_of};
+
+    #[test]
+    fn a_histogram_shows_no_run_of_misses_and_ends_where_its_program_ended_it() {
+        let judged = Series {
+            deadline_ns: Some(400_000),
+            ..named("thread0", Kind::Lateness)
+        };
+        let mut series = series_of(judged, &[(100_000, 50), (500_000, 3)]);
+        series.series.counts.saturated = 3;
+        let page = |series: &SeriesSummary| {
+            let table = by_series("", "", [(TableCell::text("a"), series)], |_| true).0;
+            Document::new().table(table).html()
+        };
+        let sampled = page(&series);
+        assert!(sampled.contains("Beyond the histogram"), "{sampled}");
+        assert!(!sampled.contains("a histogram has no order"), "{sampled}");
+        if let Some(verdict) = &mut series.verdict {
+            verdict.longest_run = 0;
+        }
+        let of_a_histogram = page(&series);
+        assert!(
+            of_a_histogram.contains("a histogram has no order"),
+            "{of_a_histogram}"
+        );
     }
 }

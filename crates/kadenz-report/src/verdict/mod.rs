@@ -114,6 +114,11 @@ impl Verdict {
     pub fn kept(&self) -> bool {
         self.count > 0 && self.misses == 0
     }
+
+    /// Most misses in a row; `None` where only a histogram has them.
+    pub(crate) fn known_run(&self) -> Option<u64> {
+        (self.misses == 0 || self.longest_run > 0).then_some(self.longest_run)
+    }
 }
 
 /// The verdict on a series and its deadline.
@@ -146,7 +151,6 @@ pub struct DeadlineOutput {
 
 impl From<Verdict> for DeadlineOutput {
     fn from(verdict: Verdict) -> Self {
-        let unknown = verdict.misses > 0 && verdict.longest_run == 0;
         Self {
             limit_ns: verdict.limit_ns,
             misses: verdict.misses,
@@ -157,7 +161,7 @@ impl From<Verdict> for DeadlineOutput {
                 Assumption::Blocks(_) => "blocks",
                 Assumption::Rows(_) | Assumption::Together(_) => "rows",
             },
-            longest_run: (!unknown).then_some(verdict.longest_run),
+            longest_run: verdict.known_run(),
             misses_per_hour: verdict.misses_per_hour,
             kept: verdict.kept(),
             enough_samples: verdict.standing != Standing::TooFew,
