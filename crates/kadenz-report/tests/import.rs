@@ -8,7 +8,7 @@ use kadenz_record::recorder::Counts;
 use kadenz_record::run::folder::RunReader;
 use kadenz_record::run::model::{Kind, Run};
 use kadenz_report::answers::{Headline, HeadlineAnswer};
-use kadenz_report::import::{self, ImportFormat};
+use kadenz_report::import::{self, Collected, ImportFormat};
 use kadenz_report::summary::{Summary, SummaryOptions};
 
 fn fixture(name: &str) -> PathBuf {
@@ -234,6 +234,17 @@ fn jitterdebugger() {
         ImportFormat::Jitterdebugger,
     );
     assert_eq!(run.series[0].counts, counts(300, 0, 0, 8_584, 33_890));
+}
+
+/// irtt leaves out what it cannot send in time, and numbers the rest without a gap.
+#[test]
+fn packets_that_irtt_did_not_send_are_named() {
+    let (_folder, run) = imported("irtt.json", ImportFormat::Irtt);
+    assert!(run.warnings.iter().all(|it| it.id != "unsent"));
+    let text = std::fs::read_to_string(fixture("irtt.json")).unwrap();
+    let missed = text.replace("\"timer_misses\": 0", "\"timer_misses\": 7");
+    let sink = Collected::read(ImportFormat::Irtt, &mut missed.as_bytes()).unwrap();
+    assert!(warning(&sink.run, "unsent").starts_with("7 packets were not sent"));
 }
 
 #[test]

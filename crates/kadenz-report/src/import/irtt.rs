@@ -5,7 +5,8 @@
 //! on the client's monotonic clock, without the time in the server; `delay.send` and `delay.receive` are differences
 //! between the wall clocks of the two, and may be negative. Zero times are left out. `lost` is `false`, `true`,
 //! `true_up` or `true_down` as a string, a plain boolean in the documentation. `late` says that a packet overtook it:
-//! per packet since 0.9.2, else in `stats` alone. Slots that the sender missed have no entry.
+//! per packet since 0.9.2, else in `stats` alone. Slots that the sender missed have no entry; `stats.timer_misses` is their
+//! number.
 //!
 //! The file is read as a stream: a day of round trips takes no more memory than a second.
 
@@ -132,6 +133,9 @@ struct Stats {
     duplicates: u64,
     #[serde(default)]
     late_packets: u64,
+    /// Packets that the sender left out, by irtt's own count from its first packet to its last.
+    #[serde(default)]
+    timer_misses: u64,
 }
 
 /// An element of `round_trips`.
@@ -359,6 +363,7 @@ impl<'a> IrttReader<'a> {
     fn say_what_was_lost(&mut self) {
         let lost = self.lost + self.lost_up + self.lost_down;
         let (duplicates, late) = (self.stats.duplicates, self.stats.late_packets);
+        let unsent = self.stats.timer_misses;
         let counted = [
             ("packets_sent", self.sent),
             ("packets_lost", lost),
@@ -366,6 +371,7 @@ impl<'a> IrttReader<'a> {
             ("packets_lost_from_server", self.lost_down),
             ("packets_duplicate", duplicates),
             ("packets_late", late),
+            ("packets_unsent", unsent),
         ];
         for (name, count) in counted {
             self.sink.found(name, count);
@@ -377,6 +383,13 @@ impl<'a> IrttReader<'a> {
                 self.sent, self.lost_up, self.lost_down, self.lost
             );
             self.sink.warn(LOST, text, None);
+        }
+        if unsent > 0 {
+            let text = format!(
+                "{unsent} packets were not sent, because the sender missed their time: these \
+                 moments have no value"
+            );
+            self.sink.warn("unsent", text, None);
         }
         if duplicates > 0 {
             let text = format!("{duplicates} replies came more than once; the first one counts");
