@@ -1,8 +1,9 @@
 //! `tcpq://`.
 
 use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use kadenz_msg::provider::parameters::Address;
@@ -78,6 +79,46 @@ fn a_client_that_does_not_read_loses_and_delays_no_other() {
     assert!(counters.dropped > 0, "{counters:?}");
     let received = collect(&mut *slow, 1);
     assert_eq!(received[0].payload.len(), payload.len());
+}
+
+/// A server that reads nothing for a while, and then a message of so many bytes; returns its address, and whether
+/// the whole message came.
+fn slow_server(bytes: usize, pause: Duration) -> (String, JoinHandle<bool>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("tcpq://{}?send_wait=1ms", listener.local_addr().unwrap());
+    let reader = thread::spawn(move || {
+        let mut client = listener.accept().unwrap().0;
+        client.write_all(b"\x28\x76\x17\xfa\0\0\x01\0").unwrap();
+        thread::sleep(pause);
+        client
+            .set_read_timeout(Some(Duration::from_secs(10)))
+            .unwrap();
+        let mut all = vec![0; 8 + 12 + "A".len() + bytes];
+        client.read_exact(&mut all).is_ok() && all.ends_with(&vec![1; bytes])
+    });
+    (url, reader)
+}
+
+#[test]
+fn a_message_that_was_taken_arrives_whole_although_nothing_more_is_published() {
+    const BYTES: usize = 16 << 20;
+    let (url, reader) = slow_server(BYTES, Duration::from_millis(300));
+    let bus = Tcpq::open(&Address::parse(&url).unwrap()).unwrap();
+    let mut outlet = bus.outlet().unwrap();
+    outlet.publish(&channel("A"), &vec![1; BYTES]).unwrap();
+    assert!(reader.join().unwrap(), "the end of the message is missing");
+    drop(outlet);
+}
+
+#[test]
+fn a_message_that_was_taken_arrives_whole_although_the_outlet_is_dropped_at_once() {
+    const BYTES: usize = 16 << 20;
+    let (url, reader) = slow_server(BYTES, Duration::from_millis(100));
+    let bus = Tcpq::open(&Address::parse(&url).unwrap()).unwrap();
+    let mut outlet = bus.outlet().unwrap();
+    outlet.publish(&channel("A"), &vec![1; BYTES]).unwrap();
+    drop(outlet);
+    assert!(reader.join().unwrap(), "the end of the message is missing");
 }
 
 #[test]

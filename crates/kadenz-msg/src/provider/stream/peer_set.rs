@@ -116,21 +116,51 @@ impl<P: PeerSetProtocol> PeerSet<P> {
         limit: usize,
         make: MakePeer<P>,
     ) -> io::Result<Self> {
+        Self::start_with(None, side, limit, make)
+    }
+
+    /// As `start`, with a connection to that address from the beginning.
+    ///
+    /// # Errors
+    /// If no peer accepts the first connection; a later one is tried again.
+    pub(in crate::provider) fn connect(
+        address: SocketAddress,
+        limit: usize,
+        make: MakePeer<P>,
+    ) -> io::Result<Self> {
+        let socket = address.connect()?;
+        Self::start_with(Some(socket), Side::Connect(address), limit, make)
+    }
+
+    fn start_with(
+        first: Option<Socket>,
+        side: Side,
+        limit: usize,
+        make: MakePeer<P>,
+    ) -> io::Result<Self> {
+        let memory = match side {
+            Side::Listen(_) => MEMORY.max(limit.saturating_mul(4)),
+            // The one peer is no unknown program, and its queue is bounded.
+            Side::Connect(_) => usize::MAX,
+        };
         let watch = Watch::new()?;
         let shared = Arc::new(PeerSetContext {
             connections: Lock::new(Vec::new()),
             waker: watch.waker(),
             ends: AtomicBool::new(false),
         });
-        let keeper = PeerSetThread {
+        let mut keeper = PeerSetThread {
             shared: Arc::clone(&shared),
             watch,
             side,
             limit,
             make,
             slots: ConnectionSlots::new(MAX_PEERS, HANDSHAKE_TIMEOUT),
-            memory: Budget::new(MEMORY.max(limit.saturating_mul(4))),
+            memory: Budget::new(memory),
         };
+        if let Some(socket) = first {
+            keeper.add(socket);
+        }
         let thread = thread::Builder::new()
             .name("kadenz-peers".to_owned())
             .spawn(move || keeper.keep())?;
@@ -249,7 +279,7 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
                 self.accept_peers();
             }
         }
-        self.linger();
+        self.linger(&mut room);
     }
 
     /// Returns the time of the next step that needs no input.
@@ -421,11 +451,13 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
     }
 
     /// Gives peers time to take what was published before the end.
-    fn linger(&mut self) {
+    fn linger(&mut self, room: &mut [u8]) {
         let end = clock::now() + LINGER;
         while clock::now() < end {
             let is_done = self.shared.connections.with(|connections| {
                 for connection in connections.iter_mut() {
+                    // If bytes stay unread, the kernel resets the connection and discards what it has not sent.
+                    let _ = connection.socket.read(room);
                     let flushed = connection.outgoing.flush(&mut connection.socket);
                     connection.is_lost |= flushed.is_err();
                 }
