@@ -190,6 +190,15 @@ impl LossMeter {
         });
     }
 
+    /// Begins anew with every sender, so that a gap before its next message is no loss; the counts stay in
+    /// [`LossMeter::total`].
+    #[cfg(all(feature = "shm", target_os = "linux"))]
+    pub(crate) fn begin_anew(&mut self) {
+        for entry in self.senders.drain(..) {
+            self.past.add(&entry.counted.tally);
+        }
+    }
+
     /// Returns the counts of all senders together, also of forgotten ones.
     #[must_use]
     pub fn total(&self) -> Tally {

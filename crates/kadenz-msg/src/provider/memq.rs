@@ -255,8 +255,13 @@ fn park_timeout(_: std::time::Duration) {
 impl Inlet for MemqInlet {
     fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError> {
         let mut wanted = patterns.to_vec();
-        let state = &self.queue.state;
-        state.with(|state| std::mem::swap(&mut state.wanted, &mut wanted));
+        self.queue.state.with(|state| {
+            if state.wanted.is_empty() {
+                // What waits is from before.
+                state.count = 0;
+            }
+            std::mem::swap(&mut state.wanted, &mut wanted);
+        });
         Ok(())
     }
 

@@ -101,6 +101,24 @@ pub(crate) fn collect(inlet: &mut dyn Inlet, count: usize) -> Vec<ReceivedMessag
     all
 }
 
+/// Wants a channel, nothing, and the channel again: no message of before may come, and none counts as lost.
+pub(crate) fn a_new_subscription_gets_no_old_messages(provider: &dyn Provider) {
+    let (mut outlet, mut inlet) = joined_pair(provider, &["A"]);
+    outlet
+        .publish(&channel("A"), b"wanted and not taken")
+        .unwrap();
+    inlet.want(&[]).unwrap();
+    // More than wait in any inlet.
+    for _ in 0..1500 {
+        outlet.publish(&channel("A"), b"not wanted").unwrap();
+    }
+    inlet.want(&wants(&["A"])).unwrap();
+    outlet.publish(&channel("A"), b"new").unwrap();
+    let received = collect(&mut *inlet, 1);
+    let payload = String::from_utf8_lossy(&received[0].payload);
+    assert_eq!((&*payload, inlet.counters().overrun), ("new", 0));
+}
+
 pub(crate) fn is_mark(received: &ReceivedMessage) -> bool {
     received.payload.starts_with(MARK)
 }

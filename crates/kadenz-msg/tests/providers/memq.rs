@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use kadenz_msg::provider::{Provider, memq::Memq};
 
+use crate::ends::a_new_subscription_gets_no_old_messages;
 use crate::promises::{Open, promises};
 
 #[test]
@@ -13,4 +14,9 @@ fn one_process_keeps_its_promises() {
         let open: Open = Box::new(move || Arc::clone(&bus) as Arc<dyn Provider>);
         open
     });
+}
+
+#[test]
+fn a_new_subscription_gets_no_message_of_before() {
+    a_new_subscription_gets_no_old_messages(&Memq::default());
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use kadenz_msg::provider::parameters::Address;
 use kadenz_msg::provider::{Provider, shm::Shm};
 
-use crate::ends::{channel, collect, joined_pair};
+use crate::ends::{a_new_subscription_gets_no_old_messages, channel, collect, joined_pair};
 use crate::promises::{Open, promises};
 use crate::unique;
 
@@ -25,6 +25,13 @@ fn shared_memory_keeps_its_promises() {
 #[test]
 fn shared_memory_keeps_its_promises_to_those_that_poll() {
     promises(|| fresh("?wait=poll"));
+}
+
+#[test]
+fn a_new_subscription_gets_no_message_of_before() {
+    for query in ["", "?wait=poll"] {
+        a_new_subscription_gets_no_old_messages(&*fresh(query)());
+    }
 }
 
 /// The environment variable with the bus that a child process of this test opens and does not close.

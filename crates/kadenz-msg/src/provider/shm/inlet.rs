@@ -146,6 +146,16 @@ impl ShmInlet {
         })
     }
 
+    /// Discards the messages of the time in which nothing was wanted; none of them counts as lost.
+    fn discard_messages(&mut self) {
+        for _ in 0..self.bus.settings.queue {
+            if !matches!(self.subscriber.receive(), Ok(Some(_))) {
+                break;
+            }
+        }
+        self.meter.begin_anew();
+    }
+
     /// Discards earlier events, so that they do not end the next wait.
     fn discard_events(&self) {
         if let Some(listener) = &self.listener {
@@ -156,6 +166,9 @@ impl ShmInlet {
 
 impl Inlet for ShmInlet {
     fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError> {
+        if self.wanted.is_empty() && !patterns.is_empty() {
+            self.discard_messages();
+        }
         self.wanted = patterns.to_vec();
         Ok(())
     }
