@@ -90,6 +90,36 @@ impl FileInlet {
             payload: Payload::Owned(&mut entry.payload),
         }))
     }
+
+    /// Returns the end of the wait, if it is over or was ended by a waker.
+    fn ended(&self, wait: Wait, now: MonotonicTime) -> Option<Received> {
+        let looked = (wait != Wait::Poll).then(|| self.notifier.wait(Wait::Until(now)));
+        if looked.flatten() == Some(Received::Woken) {
+            return Some(Received::Woken);
+        }
+        (end_of(wait, now) <= now).then_some(Received::Nothing)
+    }
+
+    /// Sleeps until that message is due; returns the end of the wait, if it came first.
+    fn sleep(&mut self, wait: Wait, now: MonotonicTime, due: MonotonicTime) -> Option<Received> {
+        let until = end_of(wait, now);
+        let nearly = Wait::Until(due.min(until) - PRECISE_SLEEP);
+        if self.notifier.wait(nearly) == Some(Received::Woken) {
+            return Some(Received::Woken);
+        }
+        if let Some(sleeper) = self.sleeper.as_mut().filter(|_| until > now) {
+            sleeper.sleep_until(due.min(until));
+        }
+        (until < due && clock::now() >= until).then_some(Received::Nothing)
+    }
+}
+
+fn end_of(wait: Wait, now: MonotonicTime) -> MonotonicTime {
+    match wait {
+        Wait::Poll => now,
+        Wait::Until(deadline) => deadline,
+        Wait::Forever => MonotonicTime::from_ns(u64::MAX),
+    }
 }
 
 impl Inlet for FileInlet {
@@ -99,7 +129,7 @@ impl Inlet for FileInlet {
     }
 
     fn receive(&mut self, wait: Wait, take: Take<'_>) -> Result<Received, ReceiveError> {
-        let mut count = 0;
+        let (mut count, mut unwanted) = (0, 0);
         loop {
             let now = clock::now();
             let due = match self.next_due(now)? {
@@ -108,31 +138,27 @@ impl Inlet for FileInlet {
                 None if self.player.is_some() => return Ok(Received::Ended),
                 None => MonotonicTime::from_ns(u64::MAX),
             };
-            if due <= now {
+            let is_due = due <= now;
+            if is_due {
                 let more = self.deliver(now, take);
                 count += usize::from(more.is_some());
+                unwanted += usize::from(more.is_none());
                 if more == Some(More::Enough) || count == BATCH {
                     return Ok(Received::Messages(count));
                 }
-                continue;
+                if more.is_some() || !unwanted.is_multiple_of(BATCH) {
+                    continue;
+                }
             }
             if count > 0 {
                 return Ok(Received::Messages(count));
             }
-            let until = match wait {
-                Wait::Poll => now,
-                Wait::Until(deadline) => deadline,
-                Wait::Forever => MonotonicTime::from_ns(u64::MAX),
+            let ended = match is_due {
+                true => self.ended(wait, now),
+                false => self.sleep(wait, now, due),
             };
-            let nearly = Wait::Until(due.min(until) - PRECISE_SLEEP);
-            if self.notifier.wait(nearly) == Some(Received::Woken) {
-                return Ok(Received::Woken);
-            }
-            if let Some(sleeper) = self.sleeper.as_mut().filter(|_| until > now) {
-                sleeper.sleep_until(due.min(until));
-            }
-            if until < due && clock::now() >= until {
-                return Ok(Received::Nothing);
+            if let Some(ended) = ended {
+                return Ok(ended);
             }
         }
     }

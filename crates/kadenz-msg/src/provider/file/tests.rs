@@ -120,3 +120,26 @@ fn what_a_url_does_not_know_is_refused() {
     }
     assert!(provider::open("file://").is_err());
 }
+
+#[test]
+fn a_wait_ends_in_time_although_no_message_of_an_endless_log_is_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log");
+    publish(&path, "mode=w", &["A"]);
+    let provider = provider::open(&url(&path, "speed=0&loop=yes")).unwrap();
+    let mut inlet = provider.inlet().unwrap();
+    inlet.want(&[Pattern::new("NOPE").unwrap()]).unwrap();
+    let mut receive = |wait| inlet.receive(wait, &mut |_| More::GoOn).unwrap();
+    let soon = clock::now() + Duration::from_millis(50);
+    assert_eq!(receive(Wait::Until(soon)), Received::Nothing);
+    assert!(clock::now() >= soon);
+    assert_eq!(receive(Wait::Poll), Received::Nothing);
+    let waker = inlet.waker();
+    let waking = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(20));
+        waker.wake();
+    });
+    let received = inlet.receive(Wait::Forever, &mut |_| More::GoOn);
+    assert_eq!(received.unwrap(), Received::Woken);
+    waking.join().unwrap();
+}
