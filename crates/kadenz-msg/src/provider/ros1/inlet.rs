@@ -59,7 +59,7 @@ impl RosInlet {
             let begin_handshake = move |buffer: &mut Vec<u8>| {
                 TcprosPublisher::begin_handshake(buffer, &caller, &channel, sender, longest)
             };
-            receiver.connect(
+            receiver.add_target(
                 source.id,
                 SocketAddress::Tcp(source.address),
                 Box::new(begin_handshake),

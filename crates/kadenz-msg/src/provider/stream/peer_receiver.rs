@@ -31,6 +31,10 @@ const MEMORY: usize = 256 << 20;
 /// A peer that has begun a message must send more of it within that span.
 const UNFINISHED: Duration = Duration::from_secs(30);
 
+/// The pause after a failed attempt to connect, as a multiple of the attempt's duration and of the number of
+/// peers: attempts take less than a tenth of the time, however many peers do not answer.
+const ATTEMPT_PAUSE: u32 = 10;
+
 /// The number of peers that are accepted between two looks at the connected ones.
 const BATCH: usize = 16;
 
@@ -119,8 +123,8 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         self.listener = Some((Acceptor::new(listener), make));
     }
 
-    /// Connects to an address, and again whenever the connection is lost.
-    pub(in crate::provider) fn connect(
+    /// Connects to an address at one of the next calls of `receive`, and again whenever the connection is lost.
+    pub(in crate::provider) fn add_target(
         &mut self,
         id: u64,
         address: SocketAddress,
@@ -132,7 +136,17 @@ impl<T: PeerProtocol> PeerReceiver<T> {
             make,
             next_try: Some(clock::now()),
         });
-        self.connect_again();
+    }
+
+    /// As `add_target`, with the first attempt at once.
+    pub(in crate::provider) fn connect(
+        &mut self,
+        id: u64,
+        address: SocketAddress,
+        make: MakeProtocol<T>,
+    ) {
+        self.add_target(id, address, make);
+        self.try_target(self.targets.len() - 1);
     }
 
     /// Returns whether a connection to that peer exists now.
@@ -436,31 +450,39 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         ReceiveError::Disconnected { peer, reason }
     }
 
-    /// Connects to the peers whose next attempt is due.
+    /// Connects to the peer whose attempt has been due for the longest. Only to one, because a host that does not
+    /// answer holds the caller up.
     fn connect_again(&mut self) {
         let now = clock::now();
-        for target in &mut self.targets {
-            if target.next_try.is_none_or(|next| next > now) {
-                continue;
-            }
-            let socket = target.address.connect();
-            let target_id = Some(target.id);
-            let id = self.slots.take(now);
-            // This receiver opened the connection itself, so the peer is not unknown.
-            self.slots.note(id, PeerState::Active);
-            let (make, memory) = (&mut target.make, &self.memory);
-            let connected = socket.ok();
-            let connected = connected.and_then(|it| {
-                PeerReceiverConnection::begin_handshake(it, make, target_id, id, memory)
-            });
-            if connected.is_none() {
-                self.slots.leave(id);
-                target.next_try = Some(clock::now() + RETRY);
-            } else {
-                target.next_try = None;
-            }
-            self.connections.extend(connected);
+        let tries = self.targets.iter().enumerate();
+        let tries = tries.filter_map(|(index, target)| Some((target.next_try?, index)));
+        if let Some((_, index)) = tries.min().filter(|(next, _)| *next <= now) {
+            self.try_target(index);
         }
+    }
+
+    fn try_target(&mut self, index: usize) {
+        let count = self.targets.len() as u32;
+        let target = &mut self.targets[index];
+        let begin = clock::now();
+        let socket = target.address.connect();
+        let end = clock::now();
+        let target_id = Some(target.id);
+        let id = self.slots.take(end);
+        // This receiver opened the connection itself, so the peer is not unknown.
+        self.slots.note(id, PeerState::Active);
+        let (make, memory) = (&mut target.make, &self.memory);
+        let connected = socket.ok();
+        let connected = connected.and_then(|it| {
+            PeerReceiverConnection::begin_handshake(it, make, target_id, id, memory)
+        });
+        target.next_try = None;
+        if connected.is_none() {
+            self.slots.leave(id);
+            let pause = end.remaining(begin) * ATTEMPT_PAUSE * count;
+            target.next_try = Some(end + pause.max(RETRY));
+        }
+        self.connections.extend(connected);
     }
 }
 

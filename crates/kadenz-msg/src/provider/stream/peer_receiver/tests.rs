@@ -164,3 +164,35 @@ fn a_peer_for_whom_no_descriptor_is_left_does_not_end_the_wait() {
         "it was let in after the pause"
     );
 }
+
+/// A listener whose queue is full, so that a connection to it is neither accepted nor refused.
+#[cfg(target_os = "linux")]
+fn mute() -> (std::net::TcpListener, Vec<TcpStream>, SocketAddress) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    kadenz_rt::net::listener::set_backlog(&listener, 0).unwrap();
+    let address = listener.local_addr().unwrap();
+    let connect = || TcpStream::connect_timeout(&address, Duration::from_millis(100));
+    let waiting = std::iter::from_fn(|| connect().ok()).collect();
+    (listener, waiting, SocketAddress::Tcp(address.to_string()))
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn peers_that_do_not_answer_delay_one_call_by_one_attempt_and_get_long_pauses() {
+    const PEERS: usize = 3;
+    let mute = mute();
+    let mut receiver = PeerReceiver::new(1000).unwrap();
+    for id in 0..PEERS as u64 {
+        let make = Box::new(|_: &mut Vec<u8>| Words(PeerState::Connected));
+        receiver.add_target(id, mute.2.clone(), make);
+    }
+    let begin = clock::now();
+    for tried in 1..=PEERS {
+        let received = receiver.receive(Wait::Poll, &mut |_| More::GoOn);
+        assert_eq!(received, Ok(Received::Nothing));
+        let tries = receiver.targets.iter().filter_map(|it| it.next_try);
+        // An attempt takes at least half a second.
+        let pause = Duration::from_millis(500) * 9 * PEERS as u32;
+        assert_eq!(tries.filter(|next| *next > begin + pause).count(), tried);
+    }
+}
