@@ -18,7 +18,7 @@
 //!
 //! | parameter | meaning | default |
 //! |---|---|---|
-//! | `exchange` | the name of the topic exchange, which is made if it is missing | `kadenz` |
+//! | `exchange` | the name of the topic exchange, which is used as it is, and made if it is missing | `kadenz` |
 //! | `user`, `password_file` | the user's name, and the file that holds the password | `guest`, `guest` |
 //! | `vhost` | the broker's virtual host | `/` |
 //! | `depth` | messages that wait in the broker for one inlet | 10000 |

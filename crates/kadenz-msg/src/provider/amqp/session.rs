@@ -11,6 +11,9 @@ use crate::sync::Lock;
 /// The maximum length of a frame, which is RabbitMQ's default.
 const LARGEST_FRAME: u32 = 1 << 17;
 
+/// The reply code for an exchange that does not exist.
+const NOT_FOUND: u16 = 404;
+
 /// The address, the user and the exchange of a connection.
 #[derive(Debug, Clone)]
 pub(in crate::provider) struct Account {
@@ -48,6 +51,8 @@ pub(in crate::provider) enum BrokerMessage<'a> {
 pub(in crate::provider) struct Session {
     account: Arc<Account>,
     status: Arc<Lock<Status>>,
+    /// Whether the exchange is known to be missing, so that it is made.
+    makes_exchange: bool,
     /// The longest payload of a frame.
     pub(in crate::provider) frame: usize,
 }
@@ -62,6 +67,7 @@ impl Session {
         Self {
             account: Arc::clone(account),
             status: Arc::clone(status),
+            makes_exchange: false,
             frame: LARGEST_FRAME as usize - super::wire::AROUND,
         }
     }
@@ -84,20 +90,18 @@ impl Session {
         match reader.method()? {
             Method::START => self.start(buffer),
             Method::TUNE => self.tune(&mut reader, buffer)?,
-            Method::OPEN_OK => AmqpFrameWriter::method(buffer, Method::CHANNEL_OPEN)
-                .short(b"")
-                .end(),
-            Method::CHANNEL_OPEN_OK => {
-                let writer = AmqpFrameWriter::method(buffer, Method::EXCHANGE_DECLARE).u16(0);
-                let writer = writer
-                    .short(self.account.exchange.as_bytes())
-                    .short(b"topic");
-                // Neither passive, durable, deleted nor internal, and without arguments.
-                writer.u8(0).u32(0).end();
-            }
+            Method::OPEN_OK => open_channel(buffer),
+            Method::CHANNEL_OPEN_OK => self.declare_exchange(buffer),
             Method::EXCHANGE_DECLARE_OK => return Ok(BrokerMessage::Ready),
-            Method::CLOSE | Method::CHANNEL_CLOSE => {
+            method @ (Method::CLOSE | Method::CHANNEL_CLOSE) => {
                 let code = reader.u16()?;
+                let is_missing = method == Method::CHANNEL_CLOSE && code == NOT_FOUND;
+                if is_missing && !self.makes_exchange {
+                    self.makes_exchange = true;
+                    AmqpFrameWriter::method(buffer, Method::CHANNEL_CLOSE_OK).end();
+                    open_channel(buffer);
+                    return Ok(BrokerMessage::Nothing);
+                }
                 let reason = String::from_utf8_lossy(reader.short()?).into_owned();
                 self.set_status(Status::Refused(format!("{code} {reason}")));
                 AmqpFrameWriter::method(buffer, Method::CLOSE_OK).end();
@@ -106,6 +110,18 @@ impl Session {
             method => return Ok(BrokerMessage::Method(method, reader.0)),
         }
         Ok(BrokerMessage::Nothing)
+    }
+
+    /// Asks for the exchange as it is, which may be durable, and makes one only if there is none.
+    fn declare_exchange(&self, buffer: &mut Vec<u8>) {
+        const PASSIVE: u8 = 1;
+        let writer = AmqpFrameWriter::method(buffer, Method::EXCHANGE_DECLARE).u16(0);
+        let writer = writer
+            .short(self.account.exchange.as_bytes())
+            .short(b"topic");
+        // Neither durable, deleted nor internal, and without arguments.
+        let flags = if self.makes_exchange { 0 } else { PASSIVE };
+        writer.u8(flags).u32(0).end();
     }
 
     fn start(&self, buffer: &mut Vec<u8>) {
@@ -143,6 +159,12 @@ impl Session {
         writer.short(host).short(b"").u8(0).end();
         Ok(())
     }
+}
+
+fn open_channel(buffer: &mut Vec<u8>) {
+    AmqpFrameWriter::method(buffer, Method::CHANNEL_OPEN)
+        .short(b"")
+        .end();
 }
 
 // The publisher's side of a connection. Sans-IO.
@@ -189,5 +211,64 @@ impl PeerSetProtocol for PublisherSession {
     /// The inlet opened this connection itself, so the broker is no unknown peer.
     fn peer_state(&self) -> PeerState {
         PeerState::Active
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The methods in a session's bytes, with their fields.
+    fn methods(mut bytes: &[u8]) -> Vec<(Method, Vec<u8>)> {
+        let mut all = Vec::new();
+        while let Some(frame) = wire::frame(bytes, 1000).unwrap() {
+            let mut fields = AmqpFieldReader(frame.payload);
+            all.push((fields.method().unwrap(), fields.0.to_vec()));
+            bytes = &bytes[frame.length..];
+        }
+        all
+    }
+
+    fn session() -> Session {
+        let account = Account {
+            user: String::new(),
+            password: String::new(),
+            virtual_host: String::new(),
+            exchange: "robot".to_owned(),
+        };
+        let status = Arc::new(Lock::new(Status::Waiting));
+        Session::begin_handshake(&mut Vec::new(), &Arc::new(account), &status)
+    }
+
+    /// Passes a method of the broker to the session; returns the answers.
+    fn answers(session: &mut Session, method: Method, code: u16) -> Vec<(Method, Vec<u8>)> {
+        let [class, id] = [method.0, method.1].map(u16::to_be_bytes);
+        let payload = [&class[..], &id, &code.to_be_bytes(), b"\x04gone"].concat();
+        let mut buffer = Vec::new();
+        let _ = session.handle(&payload, &mut buffer);
+        methods(&buffer)
+    }
+
+    fn declare(flags: u8) -> (Method, Vec<u8>) {
+        let fields = [b"\0\0\x05robot\x05topic", &[flags][..], &[0; 4]].concat();
+        (Method::EXCHANGE_DECLARE, fields)
+    }
+
+    #[test]
+    fn an_exchange_is_taken_as_it_is_and_made_if_there_is_none() {
+        const PASSIVE: u8 = 1;
+        let mut session = session();
+        let open = (Method::CHANNEL_OPEN, vec![0]);
+        assert_eq!(answers(&mut session, Method::OPEN_OK, 0), [open.clone()]);
+        let opened = answers(&mut session, Method::CHANNEL_OPEN_OK, 0);
+        assert_eq!(opened, [declare(PASSIVE)]);
+        let closed = answers(&mut session, Method::CHANNEL_CLOSE, NOT_FOUND);
+        assert_eq!(closed, [(Method::CHANNEL_CLOSE_OK, Vec::new()), open]);
+        let opened = answers(&mut session, Method::CHANNEL_OPEN_OK, 0);
+        assert_eq!(opened, [declare(0)]);
+        assert_eq!(session.status.with(|it| it.clone()), Status::Waiting);
+        answers(&mut session, Method::CHANNEL_CLOSE, NOT_FOUND);
+        let refused = Status::Refused("404 gone".to_owned());
+        assert_eq!(session.status.with(|it| it.clone()), refused);
     }
 }

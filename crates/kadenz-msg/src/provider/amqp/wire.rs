@@ -39,6 +39,7 @@ impl Method {
     pub(super) const CHANNEL_OPEN: Self = Self(20, 10);
     pub(super) const CHANNEL_OPEN_OK: Self = Self(20, 11);
     pub(super) const CHANNEL_CLOSE: Self = Self(20, 40);
+    pub(super) const CHANNEL_CLOSE_OK: Self = Self(20, 41);
     pub(super) const EXCHANGE_DECLARE: Self = Self(40, 10);
     pub(super) const EXCHANGE_DECLARE_OK: Self = Self(40, 11);
     pub(super) const QUEUE_DECLARE: Self = Self(50, 10);
