@@ -135,7 +135,9 @@ fn nested(flat: Vec<Json>, shape: &[usize]) -> Json {
         let mut rows = Vec::with_capacity(level.len() / length.max(&1));
         let mut elements = level.into_iter().peekable();
         while elements.peek().is_some() {
-            rows.push(Json::Array(elements.by_ref().take(*length).collect()));
+            // No decoded array has elements beside an inner length of 0, but a hand-made one may.
+            let length = (*length).max(1);
+            rows.push(Json::Array(elements.by_ref().take(length).collect()));
         }
         level = rows;
     }
@@ -168,7 +170,18 @@ fn float(value: f32) -> Json {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Array, Elements, Value};
     use crate::types::Types;
+
+    #[test]
+    fn an_array_with_more_elements_than_its_shape_ends() {
+        let array = Array {
+            shape: vec![2, 0],
+            elements: Elements::Int8(vec![1, 2]),
+        };
+        let json = Value::Array(array).to_json();
+        assert_eq!(json, serde_json::json!([[1], [2]]));
+    }
 
     #[test]
     fn the_text_of_a_value_is_that_of_its_json_up_to_a_limit() {
