@@ -3,6 +3,8 @@
 import importlib
 import sys
 
+from kadenz_codec import EncodeError
+
 
 def fields():
     from robot import arrays, primitives
@@ -27,11 +29,24 @@ def fields():
         setattr(broken, member, wrong)
         try:
             broken.encode()
-        except ValueError as error:
+        except EncodeError as error:
             assert member in str(error) or "arrays" in str(error), error
         else:
             assert member == "m", member
+    for wrong in [load(0, "\ud800"), primitives(single=1e300), primitives(raw=-1), primitives(small="x")]:
+        refused(wrong)
+    message.image = [[300, 4]] * 3
+    refused(message)
+    message.image = again.image
     print(message.encode().hex())
+
+
+def refused(message):
+    try:
+        message.encode()
+    except EncodeError:
+        return
+    raise AssertionError(f"{message} was encoded")
 
 
 for line in sys.stdin:

@@ -161,7 +161,9 @@ class Message:
         out: List[bytes] = [self._fingerprint]
         try:
             self._put(out)
-        except (struct.error, TypeError, AttributeError) as cause:
+        except EncodeError:
+            raise
+        except (struct.error, TypeError, AttributeError, ValueError, OverflowError) as cause:
             raise EncodeError(f"{self._name}: {cause}") from None
         return b"".join(out)
 
