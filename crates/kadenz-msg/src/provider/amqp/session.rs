@@ -259,7 +259,8 @@ mod tests {
         const PASSIVE: u8 = 1;
         let mut session = session();
         let open = (Method::CHANNEL_OPEN, vec![0]);
-        assert_eq!(answers(&mut session, Method::OPEN_OK, 0), [open.clone()]);
+        let answered = answers(&mut session, Method::OPEN_OK, 0);
+        assert_eq!(answered, std::slice::from_ref(&open));
         let opened = answers(&mut session, Method::CHANNEL_OPEN_OK, 0);
         assert_eq!(opened, [declare(PASSIVE)]);
         let closed = answers(&mut session, Method::CHANNEL_CLOSE, NOT_FOUND);
