@@ -311,26 +311,48 @@ fn a_full_disk_leaves_no_half_table_and_overwrites_none() {
 }
 
 #[cfg(target_os = "linux")]
-#[test]
-fn a_conversion_that_is_interrupted_leaves_nothing() {
-    let folder = folder();
+/// A log whose conversion takes long.
+fn long(folder: &Path) -> PathBuf {
     let channel = channel("POSE", "robot.pose_t");
     let payload = message("robot.pose_t", &pose(200));
-    let messages = vec![(channel, payload); 20_000];
-    let log = written(folder.path(), &messages);
-    let out = folder.path().join("d.csv");
-    let child = kadenz(&["log", "convert", text(&log), "--out", text(&out)])
+    written(folder, &vec![(channel, payload); 20_000])
+}
+
+/// Interrupts `kadenz log COMMAND ...` once it writes beside the log; returns what it printed.
+fn interrupted(folder: &Path, arguments: &[&str]) -> Said {
+    let before = names(folder).len();
+    let child = kadenz(&[&["log"], arguments].concat())
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    wait_until(|| names(folder.path()).len() > 1);
-    let pid = child.id().to_string();
-    let killed = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
-    assert!(killed.success());
-    let said = child.wait_with_output().unwrap();
-    let err = String::from_utf8_lossy(&said.stderr);
-    assert_eq!(said.status.code(), Some(2), "{err}");
-    assert!(err.contains("nothing was written"), "{err}");
+    wait_until(|| names(folder).len() > before);
+    signal(&child, "TERM");
+    Said::of(child.wait_with_output().unwrap())
+}
+
+#[test]
+fn a_conversion_that_is_interrupted_leaves_nothing() {
+    let folder = folder();
+    let log = long(folder.path());
+    let out = folder.path().join("d.csv");
+    let said = interrupted(folder.path(), &["convert", text(&log), "--out", text(&out)]);
+    assert_eq!(said.code, 2, "{}", said.err);
+    assert!(said.err.contains("nothing was written"), "{}", said.err);
     assert_eq!(names(folder.path()), ["drive.mcap"]);
+}
+
+#[test]
+fn a_copy_that_is_interrupted_is_exit_code_2_and_a_whole_log() {
+    let folder = folder();
+    let log = long(folder.path());
+    for command in ["convert", "cut", "merge", "recover"] {
+        let out = folder.path().join(format!("{command}.mcap"));
+        let arguments = [command, text(&log), "--out", text(&out), "--quiet"];
+        let said = interrupted(folder.path(), &arguments);
+        assert_eq!(said.code, 2, "{command}: {}", said.err);
+        assert!(said.err.contains("interrupted"), "{}", said.err);
+        let info = run(&["log", "info", text(&out), "--json"]).json();
+        assert!(info["logs"][0]["messages"].as_u64().unwrap() < 20_000);
+    }
 }

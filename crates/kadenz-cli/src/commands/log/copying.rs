@@ -47,7 +47,7 @@ pub(crate) fn into_log(
     })?;
     note(&copied);
     if !copied.complete {
-        output::note("interrupted; the copied part is a whole log");
+        output::complain("interrupted; the copied part is a whole log");
     }
     Ok(copied)
 }
@@ -92,9 +92,10 @@ pub(crate) fn note(copied: &Copied) {
     note_damage(copied.damage());
 }
 
-/// The outcome of a command that takes a whole log: damage is a defect, also where the rest was written.
+/// The outcome of a command that takes a whole log: damage is a defect, also where the rest was written, and a log
+/// that was interrupted is incomplete.
 pub(crate) fn outcome(copied: &Copied) -> Outcome {
-    Outcome::missed_if(!copied.damage().is_none())
+    Outcome::missed_if(!copied.damage().is_none()).or_incomplete(!copied.complete)
 }
 
 /// Notes the parts of a log that could not be read.
@@ -142,7 +143,7 @@ impl WorkProgress {
             return;
         }
         let (done, all) = done();
-        if output::is_read_now() {
+        if output::draws_progress() {
             let bar = self.bar.get_or_insert_with(|| {
                 let template = "{spinner} {prefix} [{bar:30}] {percent}%, {eta} left";
                 bar(true, Some(0), template).with_prefix(self.words)

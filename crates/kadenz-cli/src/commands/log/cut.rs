@@ -24,7 +24,7 @@ Examples:
   kadenz log cut drive.mcap --channel 'CAMERA.*' --invert --out small.mcap
   kadenz log cut old.lcmlog --from @1700000000.25 --out part.lcmlog
 
-Exit code 1: the log is damaged; what could be read is written.")]
+Exit code 1: the log is damaged; what could be read is written. Exit code 2: interrupted.")]
 pub(crate) struct Options {
     /// The log
     #[arg(value_name = "LOG")]

@@ -20,7 +20,7 @@ Examples:
 
 Times are those of the recording machines; Kadenz shifts no clock.
 
-Exit code 1: a log is damaged; what could be read is written.")]
+Exit code 1: a log is damaged; what could be read is written. Exit code 2: interrupted.")]
 pub(crate) struct Options {
     /// Logs, or folders of ROS 2
     #[arg(required = true, value_name = "LOG")]

@@ -21,7 +21,7 @@ Examples:
   kadenz log recover drive.mcap --out whole.mcap
   kadenz log recover broken.lcmlog --out whole.lcmlog
 
-Exit code 0 also where the log is damaged; the losses are printed.")]
+Exit code 0 also where the log is damaged; the losses are printed. Exit code 2: interrupted.")]
 pub(crate) struct Options {
     /// The log
     #[arg(value_name = "LOG")]
@@ -38,6 +38,6 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut reader = options.limits.open(&options.log)?;
     let (reader, output) = (reader.as_mut(), &options.output);
     let mut judge = |_: &mut Entry| Decision::Keep;
-    copying::into_log(reader, &[&options.log], output, options.limits, &mut judge)?;
-    Ok(Outcome::Kept)
+    let copied = copying::into_log(reader, &[&options.log], output, options.limits, &mut judge)?;
+    Ok(Outcome::Kept.or_incomplete(!copied.complete))
 }
