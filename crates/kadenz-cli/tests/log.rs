@@ -138,6 +138,31 @@ fn what_is_read_is_never_overwritten_even_by_force() {
     assert_eq!(entries(&path).len(), 200);
 }
 
+#[cfg(unix)]
+#[test]
+fn what_is_read_is_never_overwritten_under_another_name_or_in_a_folder() {
+    let folder = folder();
+    let [bag, link] = ["bag", "link.mcap"].map(|name| folder.path().join(name));
+    std::fs::create_dir(&bag).unwrap();
+    for entry in std::fs::read_dir(golden("ros2-mcap")).unwrap() {
+        let path = entry.unwrap().path();
+        std::fs::copy(&path, bag.join(path.file_name().unwrap())).unwrap();
+    }
+    let files = std::fs::read_dir(&bag).unwrap();
+    let mut files = files.map(|it| it.unwrap().path());
+    let file = files.find(|it| it.extension().is_some_and(|it| it == "mcap"));
+    let file = file.unwrap();
+    let bytes = std::fs::read(&file).unwrap();
+    std::fs::hard_link(&file, &link).unwrap();
+    for (input, out) in [(&bag, &file), (&bag, &link), (&file, &link)] {
+        let arguments = ["convert", text(input), "--out", text(out), "--force"];
+        let said = run(&[&["log"][..], &arguments].concat());
+        assert_eq!(said.code, 2, "{}", said.err);
+        assert!(said.err.contains("name another --out"), "{}", said.err);
+        assert!(std::fs::read(&file).unwrap() == bytes, "{arguments:?}");
+    }
+}
+
 #[test]
 fn merge_makes_one_log_in_the_order_of_time() {
     let folder = folder();

@@ -1,6 +1,7 @@
 //! The output file of a command that writes a log.
 
-use std::fs::File;
+use std::fs::{self, File};
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -49,13 +50,34 @@ pub(crate) fn format_of(path: &Path) -> anyhow::Result<Format> {
     }
 }
 
+/// Whether an input is that file, or a folder with it, under whatever name.
+fn holds(input: &Path, file: &Path) -> bool {
+    let inside = fs::read_dir(input).into_iter().flatten().flatten();
+    let mut all = iter::once(input.to_owned()).chain(inside.map(|it| it.path()));
+    all.any(|it| is_same(&it, file))
+}
+
+#[cfg(unix)]
+fn is_same(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    match (fs::metadata(one), fs::metadata(other)) {
+        (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn is_same(one: &Path, other: &Path) -> bool {
+    let paths = (fs::canonicalize(one), fs::canonicalize(other));
+    matches!(paths, (Ok(one), Ok(other)) if one == other)
+}
+
 impl LogOutputOptions {
     /// Creates the file. It is never an input file, even where overwriting is allowed.
     pub(crate) fn create(&self, inputs: &[&Path]) -> anyhow::Result<Box<dyn LogWriter>> {
         for input in inputs {
-            let same = std::fs::canonicalize(input).ok() == std::fs::canonicalize(&self.out).ok();
             anyhow::ensure!(
-                !(same && self.out.exists()),
+                !holds(input, &self.out),
                 "{} is read and cannot be written as well; name another --out",
                 self.out.display()
             );
