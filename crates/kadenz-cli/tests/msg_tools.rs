@@ -6,6 +6,10 @@ mod common;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::UdpSocket;
 use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use common::{
     Said, assert_described, assert_valid, folder, kadenz, parted, run, run_json, series, signal,
@@ -202,6 +206,38 @@ fn fewer_messages_than_wanted_are_exit_code_1() {
     assert!(said.err.contains("kadenz msg doctor"), "{}", said.err);
     let said = bus.run(&["hz", "SILENT", "--duration", "300ms", "--at-least", "1Hz"]);
     assert_eq!(said.code, 1, "{}", said.err);
+}
+
+#[test]
+fn a_loss_on_any_of_several_channels_is_judged() {
+    let Some(bus) = OwnBus::new("a_loss_on_any_of_several_channels_is_judged") else {
+        return;
+    };
+    let (_, address) = bus.url.split_once("//").unwrap();
+    let group = address.split_once('?').unwrap().0.to_owned();
+    let ends = Arc::new(AtomicBool::new(false));
+    let has_ended = Arc::clone(&ends);
+    let sender = thread::spawn(move || {
+        let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+        socket.set_multicast_ttl_v4(0).unwrap();
+        let mut number = 0_u32;
+        while !has_ended.load(Ordering::Relaxed) {
+            // One number of three is missing.
+            for (step, name) in [(1, b"A\0"), (2, b"B\0")] {
+                number += step;
+                let message = [&b"LC02"[..], &number.to_be_bytes(), name, &[7; 8]].concat();
+                socket.send_to(&message, &group).unwrap();
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    });
+    let hz = |most| bus.run(&["hz", "A", "--duration", "1s", "--lost", most]);
+    let said = hz("0");
+    assert_eq!(said.code, 1, "{} {}", said.out, said.err);
+    assert!(said.out.contains("number several channels"), "{}", said.out);
+    assert_eq!(hz("1000000").code, 0);
+    ends.store(true, Ordering::Relaxed);
+    sender.join().unwrap();
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
+use kadenz::msg::loss::SenderTally;
 use kadenz::msg::watch::{ChannelFigures, WatchOptions, Watcher};
 use kadenz::report::document::{Answer, Document, Version};
 use kadenz::report::numbers;
@@ -61,7 +62,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "RATE")]
     at_least: Option<Rate>,
 
-    /// The limit: a channel with more lost messages is a miss
+    /// The limit: a channel with more lost messages is a miss, and so is a sender that numbers several channels together
     #[arg(long, value_name = "N")]
     lost: Option<u64>,
 }
@@ -133,7 +134,10 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     }
     output::answer(&rates)?;
     receiver.note_missing();
-    Ok(options.judge(&rates.channels))
+    if let Some(words) = rates.across_channels.as_ref().filter(|_| output::is_json()) {
+        output::note(words);
+    }
+    Ok(options.judge(&rates.channels, &losses))
 }
 
 impl Options {
@@ -147,13 +151,15 @@ impl Options {
         })
     }
 
-    fn judge(&self, channels: &[HeardChannel]) -> Outcome {
+    fn judge(&self, channels: &[HeardChannel], losses: &[SenderTally]) -> Outcome {
         let too_slow = self.at_least.is_some_and(|least| {
             let slower = |it: &HeardChannel| it.rate_hz.is_none_or(|it| it < least.as_hz_f64());
             channels.is_empty() || channels.iter().any(slower)
         });
         let too_lossy = self.lost.is_some_and(|most| {
-            let mut lost = channels.iter().filter_map(|it| it.lost);
+            let of_channels = channels.iter().filter_map(|it| it.lost);
+            let of_several = losses.iter().filter(|it| it.channel.is_none());
+            let mut lost = of_channels.chain(of_several.map(|it| it.tally.lost));
             lost.any(|lost| lost > most)
         });
         Outcome::missed_if(too_slow || too_lossy)
