@@ -108,6 +108,24 @@ fn without_json_there_is_a_table() {
 }
 
 #[test]
+fn quiet_draws_nothing_on_a_terminal() {
+    let load = format!(
+        "'{}' load cpu --groups 1 --threads 1 --duration 1500ms --quiet >/dev/null",
+        env!("CARGO_BIN_EXE_kadenz")
+    );
+    let mut command = Command::new("script");
+    command.args(["-qec", &load, "/dev/null"]);
+    let Ok(said) = command.env("TERM", "xterm").output() else {
+        return skip(
+            "quiet_draws_nothing_on_a_terminal",
+            "script (apt-get install bsdutils)",
+        );
+    };
+    let drawn = String::from_utf8_lossy(&said.stdout);
+    assert_eq!((said.status.code(), &*drawn), (Some(0), ""));
+}
+
+#[test]
 fn nonsense_is_refused_with_a_remedy() {
     for (arguments, words) in [
         (vec!["load"], "<KIND>"),

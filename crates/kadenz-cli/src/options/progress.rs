@@ -42,7 +42,7 @@ impl Progress {
     /// Progress of a measurement with the duration `total`, if it is known.
     pub(crate) fn new(words: &'static str, total: Option<Duration>) -> Self {
         let length = total.map(|total| u64::try_from(total.as_millis()).unwrap_or(u64::MAX));
-        let terminal = output::is_read_now() && !output::is_quiet();
+        let terminal = output::draws_progress();
         let template = if total.is_some() {
             "{spinner} {prefix} [{bar:10}] {percent}%, {eta} left  {wide_msg}"
         } else {
@@ -128,7 +128,7 @@ impl Steps {
     }
 
     fn drawn(words: &'static str, total: usize, end: &str) -> Self {
-        let terminal = output::is_read_now() && !output::is_quiet();
+        let terminal = output::draws_progress();
         let template = format!("{{spinner}} {{prefix}} [{{bar:30}}] {{pos}} of {{len}}, {end}");
         Self {
             bar: bar(terminal, Some(total as u64), &template).with_prefix(words),
@@ -191,7 +191,7 @@ pub(crate) fn waiting<T>(words: &str, work: impl FnOnce() -> T) -> T {
 }
 
 fn spin(words: &str, done: &mpsc::Receiver<()>) {
-    if !output::is_read_now() || output::is_quiet() {
+    if !output::draws_progress() {
         return output::note(&format!("{words} ..."));
     }
     let bar = bar(true, None, "{spinner} {prefix} {elapsed}").with_prefix(words.to_owned());

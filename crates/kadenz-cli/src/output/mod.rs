@@ -61,9 +61,9 @@ impl From<Outcome> for ExitCode {
     }
 }
 
-/// Whether standard error is a terminal, where progress is redrawn.
-pub(crate) fn is_read_now() -> bool {
-    io::stderr().is_terminal()
+/// Whether progress is redrawn: on a terminal, except with `--quiet`.
+pub(crate) fn draws_progress() -> bool {
+    io::stderr().is_terminal() && !is_quiet()
 }
 
 /// Whether standard output is a terminal.

@@ -44,7 +44,7 @@ struct LoadProgress {
 
 impl LoadProgress {
     fn new() -> Self {
-        let terminal = output::is_read_now();
+        let terminal = output::draws_progress();
         Self {
             bar: bar(terminal, None, "{spinner} {elapsed}  {wide_msg}"),
             every_s: if terminal { 1 } else { LINE_EVERY_S },

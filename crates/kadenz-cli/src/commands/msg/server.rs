@@ -180,7 +180,7 @@ struct ServerProgress {
 
 impl ServerProgress {
     fn new() -> Self {
-        let shown = output::is_read_now() && !output::is_quiet();
+        let shown = output::draws_progress();
         Self {
             bar: if shown {
                 ProgressBar::new_spinner()

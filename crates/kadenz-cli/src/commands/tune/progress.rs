@@ -41,7 +41,7 @@ impl Estimate {
 
 impl MatrixProgress {
     pub(super) fn new(total: usize) -> Self {
-        let bar = output::is_read_now().then(|| {
+        let bar = output::draws_progress().then(|| {
             let template = "{spinner} [{bar:30}] {pos} of {len} rounds  {msg}";
             let bar = bar(true, Some(total as u64), template);
             bar.enable_steady_tick(Duration::from_millis(200));
