@@ -32,7 +32,7 @@ const MEMORY: usize = 256 << 20;
 const UNFINISHED: Duration = Duration::from_secs(30);
 
 /// The pause after a failed attempt to connect, as a multiple of the attempt's duration and of the number of
-/// peers: attempts take less than a tenth of the time, however many peers do not answer.
+/// peers that are not connected: attempts take less than a tenth of the time, however many peers do not answer.
 const ATTEMPT_PAUSE: u32 = 10;
 
 /// The number of peers that are accepted between two looks at the connected ones.
@@ -462,7 +462,8 @@ impl<T: PeerProtocol> PeerReceiver<T> {
     }
 
     fn try_target(&mut self, index: usize) {
-        let count = self.targets.len() as u32;
+        let missing = self.targets.iter().filter(|it| it.next_try.is_some());
+        let missing = missing.count() as u32;
         let target = &mut self.targets[index];
         let begin = clock::now();
         let socket = target.address.connect();
@@ -479,7 +480,7 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         target.next_try = None;
         if connected.is_none() {
             self.slots.leave(id);
-            let pause = end.remaining(begin) * ATTEMPT_PAUSE * count;
+            let pause = end.remaining(begin) * ATTEMPT_PAUSE * missing;
             target.next_try = Some(end + pause.max(RETRY));
         }
         self.connections.extend(connected);
