@@ -1,4 +1,4 @@
-//! `kadenz msg doctor` as a user types it.
+//! `kadenz msg doctor` as a user types it, and buses that cannot be.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 mod common;
@@ -65,4 +65,59 @@ fn without_a_url_the_environment_names_the_bus() {
     command.env("LCM_DEFAULT_URL", "memq://");
     let said = Said::of(command.output().unwrap());
     assert!(said.err.contains("memq://"), "{}", said.err);
+}
+
+#[test]
+fn what_cannot_be_is_exit_code_2_with_the_remedy() {
+    for (arguments, word) in [
+        (&["echo", "A", "--url", "warp://x"][..], "udpm"),
+        (&["echo", "(", "--url", "memq://"][..], "regular expression"),
+        (
+            &["echo", "A", "--types", "/no/such/folder"][..],
+            "/no/such/folder",
+        ),
+        (
+            &["pub", "A", "--hex", "0g", "--url", "memq://"][..],
+            "hexadecimal",
+        ),
+        (&["pub", "", "--hex", "00", "--url", "memq://"][..], "name"),
+        (&["pub", "A"][..], "TYPE"),
+        (
+            &["hz", "A", "--expect", "1000", "--url", "memq://"][..],
+            "1kHz",
+        ),
+        (
+            &["delay", "A", "--no-request-types", "--url", "memq://"][..],
+            "--types",
+        ),
+        (&["bridge", "memq://", "memq://"][..], "two buses"),
+        (
+            &["bridge", "memq://", "tcpq://127.0.0.1:1"][..],
+            "kadenz msg server",
+        ),
+        (
+            &["echo", "A", "--url", "udpm://10.0.0.1:7667"][..],
+            "give one of 224.0.0.0",
+        ),
+    ] {
+        let said = run(&[&["msg"], arguments].concat());
+        assert_eq!(said.code, 2, "{arguments:?}: {}", said.err);
+        assert!(said.err.contains(word), "{arguments:?}: {}", said.err);
+    }
+    let said = run(&["msg", "echo", "(", "--url", "memq://"]);
+    assert!(!said.err.contains("the bus cannot"), "{}", said.err);
+}
+
+#[test]
+fn a_bad_url_of_the_environment_is_named_with_its_variable() {
+    let with = |url: &str, arguments: &[&str]| {
+        let mut command = kadenz(&[&["msg", "echo"], arguments].concat());
+        Said::of(command.env("LCM_DEFAULT_URL", url).output().unwrap())
+    };
+    let said = with("warp://x", &["A"]);
+    assert_eq!(said.code, 2, "{}", said.err);
+    assert!(said.err.contains("LCM_DEFAULT_URL"), "{}", said.err);
+    let said = with("", &["A", "--duration", "100ms"]);
+    assert!(!said.err.contains("LCM_DEFAULT_URL"), "{}", said.err);
+    assert!(!said.err.contains("no provider"), "{}", said.err);
 }

@@ -383,33 +383,6 @@ fn the_logging_server_has_what_the_controllers_measured() {
 }
 
 #[test]
-fn garbage_at_the_logging_server_is_refused() {
-    let folder = folder();
-    let out = folder.path().join("log");
-    let log = Listener::start(&parted(&format!(
-        "udp log --bind 127.0.0.1:0 --json --out {}",
-        text(&out)
-    )));
-    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-    socket
-        .set_read_timeout(Some(Duration::from_millis(100)))
-        .unwrap();
-    for length in 0..200 {
-        let bytes: Vec<u8> = (0..length).map(|at| (at * 37 + length) as u8).collect();
-        socket.send_to(&bytes, &log.address).unwrap();
-    }
-    socket.send_to(&[0xA5; 60_000], &log.address).unwrap();
-    assert!(
-        socket.recv_from(&mut [0; 100]).is_err(),
-        "nothing is answered"
-    );
-    let json = log.report();
-    assert_described("udp", "log", &json);
-    assert_eq!(json["runs"][0]["complete"], true);
-    assert_eq!(json["runs"][0]["network"]["foreign"], 201);
-}
-
-#[test]
 fn devices_report_their_names() {
     let echo = Listener::echo(&["--name", "left-foot"]);
     let json = run_line(&format!(

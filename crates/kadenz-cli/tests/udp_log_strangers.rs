@@ -203,3 +203,27 @@ fn a_flood_does_not_keep_the_server_from_ending() {
     });
     assert_eq!(json["runs"][0]["complete"], true);
 }
+
+#[test]
+fn garbage_at_the_logging_server_is_refused() {
+    let folder = folder();
+    let out = folder.path().join("log");
+    let log = log(&out, &[]);
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket
+        .set_read_timeout(Some(Duration::from_millis(100)))
+        .unwrap();
+    for length in 0..200 {
+        let bytes: Vec<u8> = (0..length).map(|at| (at * 37 + length) as u8).collect();
+        socket.send_to(&bytes, &log.address).unwrap();
+    }
+    socket.send_to(&[0xA5; 60_000], &log.address).unwrap();
+    assert!(
+        socket.recv_from(&mut [0; 100]).is_err(),
+        "nothing is answered"
+    );
+    let json = log.report();
+    assert_described("udp", "log", &json);
+    assert_eq!(json["runs"][0]["complete"], true);
+    assert_eq!(json["runs"][0]["network"]["foreign"], 201);
+}

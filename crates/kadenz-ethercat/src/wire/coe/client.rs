@@ -65,12 +65,12 @@ pub enum Progress {
 
 /// The entry of a transfer.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct RequestedEntry {
     address: Address,
     complete: bool,
 }
 
-impl Entry {
+impl RequestedEntry {
     /// Whether an answer is about this entry. With complete access the sub-index says only where it begins.
     fn is(self, answered: Address) -> bool {
         answered == self.address || self.complete && answered.index == self.address.index
@@ -83,7 +83,7 @@ impl Entry {
         data: &[u8],
         is_segmented: bool,
     ) -> Result<Option<Response<&[u8]>>, TransferError> {
-        let Entry { address, .. } = self;
+        let RequestedEntry { address, .. } = self;
         Ok(match Message::read(data)? {
             Message::Response(Response::Abort { address: of, code })
             | Message::Request(Request::Abort { address: of, code }) => {
@@ -122,7 +122,7 @@ impl Entry {
 /// ```
 #[derive(Debug)]
 pub struct Upload<'b> {
-    entry: Entry,
+    entry: RequestedEntry,
     buffer: &'b mut [u8],
     have: usize,
     size: usize,
@@ -135,7 +135,7 @@ impl<'b> Upload<'b> {
     #[must_use]
     pub fn new(address: Address, complete: bool, buffer: &'b mut [u8]) -> Self {
         Self {
-            entry: Entry { address, complete },
+            entry: RequestedEntry { address, complete },
             buffer,
             have: 0,
             size: 0,
@@ -240,7 +240,7 @@ impl<'b> Upload<'b> {
 /// Writes a value, piece by piece.
 #[derive(Debug)]
 pub struct Download<'d> {
-    entry: Entry,
+    entry: RequestedEntry,
     value: &'d [u8],
     mailbox: usize,
     /// Bytes that the SubDevice took.
@@ -253,7 +253,7 @@ impl<'d> Download<'d> {
     #[must_use]
     pub fn new(address: Address, complete: bool, value: &'d [u8], mailbox: usize) -> Self {
         Self {
-            entry: Entry { address, complete },
+            entry: RequestedEntry { address, complete },
             value,
             mailbox,
             taken: 0,

@@ -75,13 +75,6 @@ fn what_is_wrong_is_named_with_its_line_and_remedy() {
             &["line 15", "a-s, b-s"],
         ),
         (
-            format!(
-                "{whole}[[cut]]\nlink = 'a-s'\nat = '1s'\nfor = '3s'\n\
-                 [[cut]]\nlink = 'a-s'\nat = '2s'\n"
-            ),
-            &["line 19", "overlap", "make them one"],
-        ),
-        (
             format!("{whole}[[traffic]]\nfrom = 'a'\nto = 'b'\nrate = '60Hz'\npayload = '2kB'\n"),
             &["line 18", "1472B"],
         ),
@@ -105,6 +98,18 @@ fn what_is_wrong_is_named_with_its_line_and_remedy() {
             assert!(said.contains(word), "{word}: {said}\n{text}");
         }
     }
+}
+
+#[test]
+fn cuts_of_one_link_that_overlap_are_refused() {
+    let cut =
+        |at: &str, lasts: &str| format!("[[cut]]\nlink = 'a-s'\nat = '{at}'\nfor = '{lasts}'\n");
+    let with = |cuts: String| format!("{PAIR}{SECOND}{cuts}");
+    let said = refused(&with(cut("1s", "3s") + &cut("2s", "1s")));
+    for word in ["line 19", "overlap", "make them one"] {
+        assert!(said.contains(word), "{word}: {said}");
+    }
+    assert!(Topology::parse(&with(cut("1s", "1s") + &cut("3s", "1s"))).is_ok());
 }
 
 #[test]

@@ -88,7 +88,9 @@ mod tests {
         poller.wakes.signal_late();
         poller.wait(Wait::Forever).unwrap();
         let begin = clock::now();
-        poller.wait(Wait::Until(begin + Duration::from_millis(50))).unwrap();
+        poller
+            .wait(Wait::Until(begin + Duration::from_millis(50)))
+            .unwrap();
         assert!(clock::now().since(begin) >= 49_000_000, "it did not wait");
         poller.waker().wake();
         poller.wait(Wait::Forever).unwrap();
