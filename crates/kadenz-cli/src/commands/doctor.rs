@@ -136,7 +136,7 @@ fn restore() -> anyhow::Result<Outcome> {
 fn clear_networks() -> anyhow::Result<Vec<String>> {
     use kadenz::rt::net::claim::{self, ClaimError};
     let mut cleared = match claim::restore() {
-        Err(ClaimError::Held { .. }) => Vec::new(),
+        Err(ClaimError::Held { .. } | ClaimError::Starting) => Vec::new(),
         other => other?,
     };
     cleared.extend(kadenz::rt::net::cable::restore()?);

@@ -265,6 +265,18 @@ pub fn try_lock(file: &File) -> io::Result<bool> {
     }
 }
 
+/// Locks a file together with others that do so; returns false when another descriptor has the lock of [`try_lock`].
+///
+/// # Errors
+/// The operating system's error.
+pub fn try_lock_shared(file: &File) -> io::Result<bool> {
+    match file.try_lock_shared() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
 /// Makes a folder that only this user may enter, and the missing folders above it. An existing folder must be this
 /// user's or root's, with no right to write for others.
 ///

@@ -48,10 +48,13 @@ pub struct Claim {
 /// Why a testbed can be neither built nor cleared away.
 #[derive(Debug, thiserror::Error)]
 pub enum ClaimError {
+    /// Another process has one, and has not written its number yet.
+    #[error("another process is building a testbed; try again in a moment, or end it: kadenz testbed down")]
+    Starting,
     /// Another process has one.
     #[error("process {pid} has built the testbed {topology}; end it first: kadenz testbed down")]
     Held {
-        /// That process; 0 while it is just beginning.
+        /// The number of that process.
         pid: u32,
         /// The topology that it has built.
         topology: String,
@@ -155,7 +158,8 @@ pub(crate) fn find_in(folder: &Path) -> Result<Option<FoundClaim>, ClaimError> {
     let Some(mut file) = own_file::open(&path, Access::Read, Trusted::User)? else {
         return Ok(None);
     };
-    let alive = !own_file::try_lock(&file).map_err(refused("lock", &path))?;
+    // Shared with others that look: only the owner's lock is exclusive.
+    let alive = !own_file::try_lock_shared(&file).map_err(refused("lock", &path))?;
     let record = read(&mut file, &path)?;
     Ok(Some(FoundClaim { record, alive }))
 }
@@ -230,8 +234,10 @@ fn lives(record: &Record) -> bool {
 }
 
 fn held(record: Option<Record>) -> ClaimError {
-    let (pid, topology) = record.map_or((0, String::new()), |it| (it.pid, it.topology));
-    ClaimError::Held { pid, topology }
+    match record {
+        Some(Record { pid, topology, .. }) => ClaimError::Held { pid, topology },
+        None => ClaimError::Starting,
+    }
 }
 
 fn read(file: &mut File, path: &Path) -> Result<Option<Record>, OwnFileError> {
@@ -399,6 +405,15 @@ mod tests {
         });
         assert!(Claim::take_in(folder.path()).is_ok());
         looks.join().unwrap();
+    }
+
+    #[test]
+    fn two_that_look_at_once_both_see_that_the_owner_is_dead() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = leave_behind(folder.path());
+        let other = File::open(&path).unwrap();
+        assert!(own_file::try_lock_shared(&other).unwrap());
+        assert!(!find_in(folder.path()).unwrap().unwrap().alive);
     }
 
     #[test]
