@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kadenz_msg::provider::parameters::Address;
 use kadenz_msg::provider::{Guarantees, Inlet, Outlet, Provider, ProviderError, zenoh::Zenoh};
 
-use crate::ends::free_port;
+use crate::ends::{a_new_subscription_gets_no_old_messages, free_port};
 use crate::promises::{Open, promises};
 
 /// Outlets of one session and inlets of another, connected over the network.
@@ -49,6 +49,13 @@ fn zenoh_keeps_its_promises() {
         let two = Arc::new(two());
         Box::new(move || Arc::clone(&two) as Arc<dyn Provider>)
     });
+}
+
+#[test]
+fn a_new_subscription_gets_no_message_of_before() {
+    // Within one session no message is under way when publishing returns.
+    let bus = open("zenoh://?multicast=no&listen=tcp/127.0.0.1:0");
+    a_new_subscription_gets_no_old_messages(&bus);
 }
 
 #[test]

@@ -120,6 +120,10 @@ impl Inlet for ZenohInlet {
         }
         keys.sort();
         keys.dedup();
+        if self.wanted.is_empty() {
+            // What waits is from before.
+            lock(&self.queue.state).samples.clear();
+        }
         self.wanted = patterns.to_vec();
         self.expected.clear();
         self.subscribers.retain(|(key, _)| keys.contains(key));
