@@ -27,7 +27,7 @@ pub struct SubDevice {
     pub protocols: Protocols,
     /// Its mailboxes; sizes 0 for none.
     pub mailboxes: Mailboxes,
-    /// The features of its controller, see [`features`](crate::wire::register::features); no clock where the
+    /// The features of its controller, see [`features`]; no clock where the
     /// clock's registers do not answer.
     pub features: u16,
     /// The number of its FMMUs.

@@ -49,7 +49,9 @@ pub struct Claim {
 #[derive(Debug, thiserror::Error)]
 pub enum ClaimError {
     /// Another process has one, and has not written its number yet.
-    #[error("another process is building a testbed; try again in a moment, or end it: kadenz testbed down")]
+    #[error(
+        "another process is building a testbed; try again in a moment, or end it: kadenz testbed down"
+    )]
     Starting,
     /// Another process has one.
     #[error("process {pid} has built the testbed {topology}; end it first: kadenz testbed down")]
