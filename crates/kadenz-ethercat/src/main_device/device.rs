@@ -2,7 +2,7 @@
 
 use crate::wire::coe::Emergency;
 use crate::wire::register::{SYNC_MANAGER, SYNC_MANAGER_SIZE, features};
-use crate::wire::sii::{Identity, Image, Mailboxes, Protocols, general_flags};
+use crate::wire::sii::{Identity, Image, Mailboxes, Protocols};
 use crate::wire::sync_manager::SyncManagerControl;
 use crate::wire::{Configured, DlStatus, Fmmu, Position, SyncManager};
 
@@ -161,12 +161,10 @@ impl SubDevice {
         format!("{called} (position {position}, address 0x{station:04X})")
     }
 
-    /// Whether it does not support LRW, by its controller or its SII.
+    /// Whether its controller does not support LRW. The flag of its SII is the vendor's statement, and no fact.
     #[must_use]
     pub(crate) fn lacks_lrw(&self) -> bool {
-        let general = self.image().and_then(|it| it.general());
-        let by_sii = general.is_some_and(|it| it.flags & general_flags::NO_LRW != 0);
-        by_sii || self.features & features::NO_LRW != 0
+        self.features & features::NO_LRW != 0
     }
 
     /// Whether it has mailboxes.

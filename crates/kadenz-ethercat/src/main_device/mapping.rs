@@ -14,7 +14,7 @@ use super::sdo::SdoError;
 
 use crate::value::{EntryType, bits_at};
 use crate::wire::coe::{Address, DataType};
-use crate::wire::sii::{Direction, Image, coe_details};
+use crate::wire::sii::{Direction, Image};
 
 /// An entry of a PDO.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +73,7 @@ pub fn read(
         return Ok(by_sii.into_iter().filter(|it| it.bits() > 0).collect());
     }
     let mut managers = Vec::new();
-    let mut asks = has_sdo_information(&device.sii);
+    let mut asks = true;
     for known in by_sii {
         let names = pdos_of(&device.sii, known.direction);
         let pdos = assignment::read(registers, device, known.number, known.direction)?;
@@ -131,12 +131,6 @@ fn pdos_of(sii: &[u8], direction: Direction) -> Vec<MappedPdo> {
             .collect(),
     });
     pdos.collect()
-}
-
-/// Whether a SubDevice has the SDO information service, by its SII; one whose SII does not say so may have it.
-fn has_sdo_information(sii: &[u8]) -> bool {
-    let general = Image::of(sii).ok().and_then(|it| it.general());
-    general.is_none_or(|it| it.coe & coe_details::SDO_INFO != 0)
 }
 
 /// A PDO with the names and types of its entries: from the SII, else from the object dictionary. `asks` becomes false

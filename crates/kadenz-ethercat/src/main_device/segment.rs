@@ -177,7 +177,7 @@ impl<P: Port> OpenSegment<P> {
 
     /// Brings the chosen devices, by their indices, to SAFEOP with the layout of their process data. The others are
     /// left out of the cycle: their FMMUs are cleared, since an earlier layout has the same logical addresses. One of
-    /// them in OP takes part in no cycle then, and leaves OP by its watchdog.
+    /// them in OP takes part in no cycle then, and one with outputs leaves OP by its watchdog.
     ///
     /// # Errors
     /// [`BringUpError`]: the first device that fails ends it.

@@ -73,8 +73,9 @@ impl SharedValues {
         Ok(SharedInput { cell, value_type })
     }
 
-    /// Shares an object in the outputs of a device, as [`input`](Self::input). It is zero until a value is set. A
-    /// second call for the same object returns a handle of the same value.
+    /// Shares an object in the outputs of a device, as [`input`](Self::input). It reads zero until a value
+    /// is set; until then the loop leaves the output as it is, which a motion may have preset. A second call for the same
+    /// object returns a handle of the same value.
     ///
     /// # Errors
     /// As [`input`](Self::input).

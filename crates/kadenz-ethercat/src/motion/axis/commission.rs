@@ -40,6 +40,11 @@ pub enum CommissionError {
         "object 0x{0:04X}, a limit, is mapped to its outputs, and it does not report the present value; take the object out of the mapping"
     )]
     Limit(u16),
+    /// A limit of the torque is among the outputs, and the drive permits none.
+    #[error(
+        "object 0x{0:04X}, a limit of the torque that is mapped to its outputs, is 0: the drive would carry no load; set it (kadenz ethercat sdo write), or switch the drive's power off and on if an earlier program wrote 0"
+    )]
+    NoTorque(u16),
     /// The device does not state a value without which its numbers have no unit.
     #[error(
         "it does not state object 0x{object:04X}, and Kadenz does not guess it; write {option} in the axis's table of the motion file"

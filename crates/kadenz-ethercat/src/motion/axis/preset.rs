@@ -27,6 +27,12 @@ const LIMITS: [u16; 5] = [
     object::POSITIVE_TORQUE_LIMIT,
     object::NEGATIVE_TORQUE_LIMIT,
 ];
+/// Of these, the limits of the torque.
+const TORQUE_LIMITS: [u16; 3] = [
+    object::TORQUE_LIMIT,
+    object::POSITIVE_TORQUE_LIMIT,
+    object::NEGATIVE_TORQUE_LIMIT,
+];
 /// The objects of a device's next axis have indices greater by this (CiA 402-2).
 const NEXT_AXIS: u16 = 0x800;
 
@@ -47,7 +53,8 @@ impl Presets {
     /// Reads the values that the drive has now. Waits, allocates.
     ///
     /// # Errors
-    /// [`CommissionError::Limit`] where it does not report a limit; others when it does not answer.
+    /// [`CommissionError::Limit`] where it does not report a limit, [`CommissionError::NoTorque`] where it reports a
+    /// torque of 0; others when it does not answer.
     pub(super) fn read(
         registers: &mut Registers<'_>,
         device: &mut SubDevice,
@@ -62,6 +69,9 @@ impl Presets {
             }
             let value = sdo::read(registers, &mut mail, it.address, false);
             match optional(value)? {
+                Some(value) if is_zero(&value) && TORQUE_LIMITS.contains(&of_first) => {
+                    return Err(CommissionError::NoTorque(it.address.index));
+                }
                 Some(value) => all.push(PresetOutput {
                     at: it.at,
                     bits: usize::from(it.bits).min(value.len() * 8),
@@ -85,6 +95,10 @@ impl Presets {
             copy_bits(&it.value, 0, outputs, it.at, it.bits);
         }
     }
+}
+
+fn is_zero(value: &[u8]) -> bool {
+    value.iter().all(|it| *it == 0)
 }
 
 /// The index of the same object of a device's first axis.

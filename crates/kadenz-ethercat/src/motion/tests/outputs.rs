@@ -39,6 +39,25 @@ fn a_mapped_torque_limit_keeps_the_drive_s_value_and_an_old_offset_does_not() {
 }
 
 #[test]
+fn a_drive_whose_mapped_torque_limit_is_zero_is_not_commissioned() {
+    let drive = with_outputs(&[
+        (object::CONTROLWORD, U16),
+        (object::TARGET_POSITION, I32),
+        (object::TORQUE_LIMIT, U16),
+    ]);
+    let segment = Segment::line([drive], 1).unwrap();
+    let no_torque = |registers: &mut Registers<'_>, devices: &mut [SubDevice]| {
+        write_object(registers, &mut devices[0], object::TORQUE_LIMIT, &[0, 0]);
+    };
+    let refused = Bench::of(segment, no_torque, |_| ()).err().unwrap();
+    let words = format!("{refused:?} {refused}");
+    assert!(
+        words.contains("NoTorque") || words.contains("limit of the torque"),
+        "{words}"
+    );
+}
+
+#[test]
 fn a_target_beyond_the_range_of_a_short_field_is_its_end_and_does_not_change_sign() {
     let drive = with_outputs(&[(object::CONTROLWORD, U16), (object::TARGET_POSITION, I16)]);
     let segment = Segment::line([drive], 1).unwrap();

@@ -77,7 +77,8 @@ impl RequestedEntry {
     }
 
     /// The answer to a request of this transfer; `None` for other messages. The request is the first one, of which the
-    /// answer names the entry, unless `is_segmented`.
+    /// answer names the entry, unless `is_segmented`. An abort of a segment need not: Beckhoff's stack writes it over the
+    /// request, which has none.
     fn response(
         self,
         data: &[u8],
@@ -87,7 +88,7 @@ impl RequestedEntry {
         Ok(match Message::read(data)? {
             Message::Response(Response::Abort { address: of, code })
             | Message::Request(Request::Abort { address: of, code }) => {
-                if self.is(of) {
+                if is_segmented || self.is(of) {
                     return Err(TransferError::Aborted { address, code });
                 }
                 None
@@ -173,18 +174,19 @@ impl<'b> Upload<'b> {
         Ok(())
     }
 
-    /// Refuses segments that are longer than the stated size, and a last one before it.
-    fn check_size(&self, last: bool) -> Result<(), TransferError> {
+    /// Refuses segments that are longer than the stated size. A value that ends before is whole: devices state the
+    /// largest size of a string.
+    fn check_size(&self) -> Result<(), TransferError> {
         let (have, size) = (self.have, self.size);
-        if have > size || last && have < size {
-            let address = self.entry.address;
-            return Err(TransferError::Size {
+        let address = self.entry.address;
+        match have > size {
+            true => Err(TransferError::Size {
                 address,
                 size,
                 have,
-            });
+            }),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Takes the data of a mailbox message that the SubDevice sent.
@@ -221,7 +223,7 @@ impl<'b> Upload<'b> {
                 if toggle == expected && (last || !data.is_empty()) =>
             {
                 self.take(data)?;
-                self.check_size(last)?;
+                self.check_size()?;
                 self.toggle = Some(!expected);
                 last
             }

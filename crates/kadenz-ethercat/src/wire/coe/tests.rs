@@ -236,7 +236,7 @@ fn a_late_answer_of_another_sub_index_is_not_the_answer_nor_is_its_abort() {
 }
 
 #[test]
-fn a_value_in_segments_has_the_stated_size_or_is_refused() {
+fn a_value_in_segments_is_no_longer_than_stated_and_may_end_before() {
     let address = Address::new(0x1008, 0);
     let first = written(|it| {
         let (size, data) = (6, &b"abcd"[..]);
@@ -255,7 +255,7 @@ fn a_value_in_segments_has_the_stated_size_or_is_refused() {
     for (last, data, result) in [
         (true, &b"ef"[..], Ok(client::Progress::Done(6))),
         (false, b"e", Ok(client::Progress::Continue)),
-        (true, b"e", Err(5)),
+        (true, b"e", Ok(client::Progress::Done(5))),
         (true, b"efg", Err(7)),
         (false, b"efg", Err(7)),
     ] {
@@ -269,4 +269,31 @@ fn a_value_in_segments_has_the_stated_size_or_is_refused() {
         });
         assert_eq!(upload.answer(&segment(last, data)), result);
     }
+}
+
+#[test]
+fn an_abort_of_a_segment_ends_the_transfer_whatever_entry_it_names() {
+    let address = Address::new(0x1008, 0);
+    let code = Abort::NO_OBJECT;
+    let abort = written(|it| {
+        let address = Address::new(0, 0);
+        Response::<&[u8]>::Abort { address, code }.write(it)
+    });
+    let aborted = Err(client::TransferError::Aborted { address, code });
+    let mut room = [0; 16];
+    let mut upload = client::Upload::new(address, false, &mut room);
+    assert_eq!(upload.answer(&abort), Ok(client::Progress::NotMine));
+    let first = written(|it| {
+        let (size, data) = (6, &b"abcd"[..]);
+        let complete = false;
+        Response::Upload {
+            address,
+            complete,
+            size,
+            data,
+        }
+        .write(it)
+    });
+    assert_eq!(upload.answer(&first), Ok(client::Progress::Continue));
+    assert_eq!(upload.answer(&abort), aborted);
 }
