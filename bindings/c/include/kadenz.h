@@ -156,7 +156,7 @@ kadenz_bus *kadenz_bus_open(const char *url);
 // Receives on a thread of the library from now on, until the bus is closed: messages then wait in the queues of their
 // subscriptions while no thread calls `kadenz_receive`. Without it a thread that waits for a message receives for all
 // subscriptions, which costs one wake-up less; meanwhile messages wait in the small buffers of the system or of the
-// transport, which drop the newest. Returns 0, also where it receives already, or -1 where that fails.
+// transport, which drop messages. Returns 0, also where it receives already, or -1 where that fails.
 int32_t kadenz_bus_receive_in_background(const kadenz_bus *bus);
 
 // Closes a bus; its subscriptions stay open.

@@ -62,7 +62,7 @@ pub unsafe extern "C" fn kadenz_bus_open(url: *const c_char) -> *mut kadenz_bus 
 /// Receives on a thread of the library from now on, until the bus is closed: messages then wait in the queues of their
 /// subscriptions while no thread calls `kadenz_receive`. Without it a thread that waits for a message receives for all
 /// subscriptions, which costs one wake-up less; meanwhile messages wait in the small buffers of the system or of the
-/// transport, which drop the newest. Returns 0, also where it receives already, or -1 where that fails.
+/// transport, which drop messages. Returns 0, also where it receives already, or -1 where that fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_bus_receive_in_background(bus: *const kadenz_bus) -> i32 {
     answer(-1, || {

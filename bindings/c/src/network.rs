@@ -172,9 +172,9 @@ unsafe fn value(
             )
         };
         let value_type = type_name.map(str::parse).transpose().map_err(error_text)?;
-        let entry = ask(&network.network, device, value_type).map_err(error_text)?;
+        // Held meanwhile, so that the start has this one, too.
         let mut entries = network.entries();
-        entries.push(entry);
+        entries.push(ask(&network.network, device, value_type).map_err(error_text)?);
         i32::try_from(entries.len() - 1).map_err(error_text)
     })
 }
@@ -194,9 +194,9 @@ pub unsafe extern "C" fn kadenz_network_start(
             .map(kadenz_recording::running)
             .transpose()?
             .map(Arc::clone);
+        let entries = network.entries();
         network.network.start(run).map_err(error_text)?;
-        let entries = network.entries().clone().into_boxed_slice();
-        let _ = network.started.set(entries);
+        let _ = network.started.set(entries.clone().into_boxed_slice());
         Ok(0)
     })
 }

@@ -1,6 +1,7 @@
 //! Messages as bytes; Python code encodes and decodes types.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
 
 use kadenz::Tuning;
 use kadenz::msg::bus::{Aggregator, Background, CounterWatcher, SubscriptionOptions, WhenFull};
@@ -8,6 +9,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::{error, timeout, wait};
+
+/// Between two tries to take a lock.
+const LOCK_PAUSE: Duration = Duration::from_millis(1);
 
 /// A bus: publishes and subscribes bytes.
 #[pyclass(frozen, module = "kadenz._kadenz")]
@@ -92,7 +96,10 @@ impl Subscription {
     #[pyo3(signature = (seconds=None))]
     fn receive(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Received>> {
         wait(py, timeout(seconds)?, |slice| {
-            let mut aggregator = lock(&self.aggregator);
+            // Another thread that receives has it for a slice at a time.
+            let Some(mut aggregator) = lock_within(&self.aggregator, slice) else {
+                return Ok(None);
+            };
             let raw = aggregator.next_message(slice).map_err(error)?;
             Ok(raw.map(|raw| {
                 let stamps = raw.stamps();
@@ -121,4 +128,17 @@ impl Subscription {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes a lock; `None` where another thread has it for so long.
+fn lock_within<T>(mutex: &Mutex<T>, span: Duration) -> Option<MutexGuard<'_, T>> {
+    let end = Instant::now() + span;
+    loop {
+        match mutex.try_lock() {
+            Ok(guard) => return Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) if Instant::now() >= end => return None,
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
+        }
+    }
 }

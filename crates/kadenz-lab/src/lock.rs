@@ -1,11 +1,11 @@
 //! One process at a time measures into a folder, and finds nothing of earlier ones there.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use kadenz_rt::own_file::{self, Locked, OwnFileError};
+use kadenz_rt::own_file::{self, OwnFileError};
 
 pub(crate) const NAME: &str = "measuring.lock";
 /// Maximum length of the number in the file, in bytes.
@@ -40,7 +40,7 @@ pub enum LockError {
         /// The folder that the other process measures into.
         path: PathBuf,
     },
-    /// The lock's file cannot be made or is not trusted.
+    /// The lock's file cannot be made or locked.
     #[error(transparent)]
     File(#[from] OwnFileError),
 }
@@ -49,20 +49,24 @@ impl FolderLock {
     /// Takes the folder, also from a process that is dead.
     pub(crate) fn take(folder: &Path) -> Result<Self, LockError> {
         let path = folder.join(NAME);
-        let mut file = match own_file::lock(&path)? {
-            Locked::Ours(file) => file,
-            Locked::Held(file) => {
+        loop {
+            let mut file = open(&path).map_err(own_file::refused("open", &path))?;
+            if !own_file::try_lock(&file).map_err(own_file::refused("lock", &path))? {
                 let path = folder.to_owned();
                 return Err(match holder(file) {
                     Some(pid) => LockError::Held { path, pid },
                     None => LockError::HeldByUnknown { path },
                 });
             }
-        };
-        file.set_len(0)
-            .and_then(|()| write!(file, "{}", std::process::id()))
-            .map_err(own_file::refused("write", &path))?;
-        Ok(Self { path, _file: file })
+            // Its previous holder may have removed the file meanwhile.
+            if own_file::is_at(&file, &path) {
+                // Another user's file cannot be written; it only tells others which process to wait for.
+                let _ = file
+                    .set_len(0)
+                    .and_then(|()| write!(file, "{}", std::process::id()));
+                return Ok(Self { path, _file: file });
+            }
+        }
     }
 }
 
@@ -70,6 +74,22 @@ impl Drop for FolderLock {
     fn drop(&mut self) {
         // Before the lock ends, so that the file is still this process's. A file that stays behind is locked by nothing.
         let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Opens a lock's file, also one that another user left: what is in it is not trusted.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    match options
+        .clone()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+    {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => options.open(path),
+        opened => opened,
     }
 }
 

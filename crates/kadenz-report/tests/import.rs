@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use kadenz_record::recorder::Counts;
 use kadenz_record::run::folder::RunReader;
 use kadenz_record::run::model::{Kind, Run};
-use kadenz_report::answers::{Headline, HeadlineAnswer};
+use kadenz_report::answers::{Headline, HeadlineAnswer, answer};
 use kadenz_report::import::{self, Collected, ImportFormat};
 use kadenz_report::summary::{Summary, SummaryOptions};
 
@@ -331,6 +331,15 @@ fn an_import_that_lost_values_keeps_no_deadline() {
             HeadlineAnswer::No,
             "{name}: {}",
             headline.words
+        );
+        let words = answer(&summary).unwrap();
+        assert!(
+            words.contains("do not keep") || words.contains("does not keep"),
+            "{words}"
+        );
+        assert!(
+            words.contains("values were lost; of the others 0 misses"),
+            "{words}"
         );
     }
 }

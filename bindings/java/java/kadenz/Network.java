@@ -110,8 +110,12 @@ public final class Network extends Handle {
     /** Ends the loop after its shutdown cycles. Returns its report, a line. */
     public String stop() {
         long number = number();
-        RUNNING.remove(number);
-        return Native.stopNetwork(number);
+        try {
+            return Native.stopNetwork(number);
+        } finally {
+            // Not before: the virtual machine may end meanwhile.
+            RUNNING.remove(number);
+        }
     }
 
     /** An object of the process data, for any thread. */

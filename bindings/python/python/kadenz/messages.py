@@ -146,7 +146,7 @@ class Bus:
 
         For programs that compute for long. Without it a thread that waits for a message receives for all subscriptions,
         which costs one wake-up less; meanwhile messages wait in the small buffers of the system or of the transport,
-        which drop the newest.
+        which drop messages.
         """
         self._bus.receive_in_background()
 

@@ -80,9 +80,12 @@ class Network:
 
     def stop(self) -> str:
         """Ends the loop after its shutdown cycles; returns its report. Raises Error where it ended by itself."""
-        if self._at_exit is not None:
-            self._at_exit.detach()
-        return self._network.stop()
+        try:
+            return self._network.stop()
+        finally:
+            # Not before: the interpreter may exit meanwhile.
+            if self._at_exit is not None:
+                self._at_exit.detach()
 
     def __enter__(self) -> "Network":
         self.start()

@@ -228,13 +228,12 @@ impl Matrix {
         Ok(true)
     }
 
+    /// Whether all its series have its round.
     fn has(&self, visit: &Visit) -> bool {
-        let [lateness, _] = series_names(visit);
-        let mut series = self.whole.run().series.iter();
-        let rounds = series
-            .find(|it| it.name == lateness)
-            .and_then(|it| it.files.hlog_parts);
-        rounds.is_some_and(|rounds| rounds > visit.round)
+        let all = &self.whole.run().series;
+        let rounds = |name: &String| all.iter().find(|it| it.name == *name)?.files.hlog_parts;
+        let mut rounds = series_names(visit).iter().map(rounds);
+        rounds.all(|rounds| rounds.is_some_and(|it| it > visit.round))
     }
 
     fn change_load(&mut self, rounds: &mut dyn Rounds, load: Load) -> Result<(), MatrixError> {

@@ -35,8 +35,8 @@ pub trait Disk: Send + Sync {
     /// The operating system's error; [`io::ErrorKind::AlreadyExists`] if the file exists.
     fn create(&self, path: &Path) -> io::Result<Box<dyn AppendOnly>>;
 
-    /// Replaces a file atomically: a reader, also after a power cut, finds the old or the new content. With `durable`
-    /// it waits until the disk has the new one.
+    /// Replaces a file atomically: a reader finds the old or the new content, with `durable` also after a power cut: it
+    /// waits until the disk has the new one. Without, some file systems may lose both then.
     ///
     /// # Errors
     /// The operating system's error; the file then keeps its old content.
@@ -58,7 +58,8 @@ impl Disk for LocalDisk {
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(".new");
         let new = path.with_file_name(name);
-        let written = write_whole(&new, content).and_then(|()| std::fs::rename(&new, path));
+        let written =
+            write_whole(&new, content, durable).and_then(|()| std::fs::rename(&new, path));
         if let Err(error) = written {
             // The incomplete new file takes room on a full disk and is of no use.
             let _ = std::fs::remove_file(&new);
@@ -72,13 +73,13 @@ impl Disk for LocalDisk {
     }
 }
 
-/// Waits until the disk has the content: else, after a power cut, the new name may lead to an empty file.
-fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
+/// Waits, with `durable`, until the disk has the content: else, after a power cut, the new name may lead to an empty file.
+fn write_whole(path: &Path, content: &[u8], durable: bool) -> io::Result<()> {
     // A file that a killed process left, or a link to another place.
     let _ = std::fs::remove_file(path);
     let mut file = File::create_new(path)?;
     file.write_all(content)?;
-    file.sync_all()
+    if durable { file.sync_all() } else { Ok(()) }
 }
 
 /// Waits until the names in a folder are on the disk.

@@ -222,13 +222,17 @@ pub(super) fn sysfs(path: &str, value: &str) -> String {
 /// several values of a parameter the kernel takes the last.
 pub(super) fn kernel_parameter(machine: &Machine<'_>, parameter: &str) -> String {
     let command = boot_loader_command(machine.root, parameter);
-    let (name, wanted) = parameter.split_once('=').unwrap_or((parameter, ""));
-    match host::kernel::parameter(machine.root, name) {
-        Some(present) if present != wanted => {
-            let present = one_line(&present);
-            format!("first remove {name}={present} from the kernel's command line: {command}")
+    // One that needs another has both.
+    let contrary = parameter.split(' ').find_map(|word| {
+        let (name, wanted) = word.split_once('=').unwrap_or((word, ""));
+        let present = host::kernel::parameter(machine.root, name)?;
+        (present != wanted).then(|| format!("{name}={}", one_line(&present)))
+    });
+    match contrary {
+        Some(contrary) => {
+            format!("first remove {contrary} from the kernel's command line: {command}")
         }
-        _ => command,
+        None => command,
     }
 }
 
@@ -249,8 +253,8 @@ fn boot_loader_command(root: &Root, parameter: &str) -> String {
             false => "/etc/default/grub",
         };
         return format!(
-            "echo 'GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT {parameter}\"' | sudo tee -a {file} && \
-             sudo {update} && sudo reboot"
+            "printf '\\n%s\\n' 'GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT {parameter}\"' | \
+             sudo tee -a {file} && sudo {update} && sudo reboot"
         );
     }
     // Raspberry Pi, and the boards of NVIDIA and others that boot by extlinux.
@@ -360,6 +364,10 @@ mod remedy_tests {
                 "quiet splash ",
             ),
             ("GRUB_CMDLINE_LINUX_DEFAULT=quiet\n", "quiet "),
+            (
+                "GRUB_CMDLINE_LINUX_DEFAULT=quiet\n# no end of line",
+                "quiet ",
+            ),
         ] {
             let (remedy, line) = with_grub(text, b"ro quiet\n", None);
             assert_eq!(line, format!("{before}nosmt\n"), "{remedy}");
@@ -381,6 +389,19 @@ mod remedy_tests {
             "{remedy}"
         );
         let (remedy, _) = with_grub("", b"ro nosmtx quiet\n", None);
-        assert!(remedy.starts_with("echo"), "{remedy}");
+        assert!(remedy.starts_with("printf"), "{remedy}");
+        let machine = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(machine.path().join("proc")).unwrap();
+        std::fs::write(
+            machine.path().join("proc/cmdline"),
+            "ro nohz_full=3 rcu_nocbs=2\n",
+        )
+        .unwrap();
+        let root = Root::at(machine.path());
+        let remedy = kernel_parameter(&Machine::read(&root), "nohz_full=3 rcu_nocbs=3");
+        assert!(
+            remedy.starts_with("first remove rcu_nocbs=2 from"),
+            "{remedy}"
+        );
     }
 }

@@ -158,6 +158,7 @@ impl Options {
         });
         let too_lossy = self.lost.is_some_and(|most| {
             let of_channels = channels.iter().filter_map(|it| it.lost);
+            // A sender that numbers several channels together: a loss may be one of these channels'.
             let of_several = losses.iter().filter(|it| it.channel.is_none());
             let mut lost = of_channels.chain(of_several.map(|it| it.tally.lost));
             lost.any(|lost| lost > most)

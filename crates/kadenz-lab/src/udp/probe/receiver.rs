@@ -117,7 +117,7 @@ impl Receiver {
     /// Receives until the sender has ended and no answer is awaited.
     ///
     /// # Real-time safety
-    /// No allocation and no lock; its system calls are the port's.
+    /// No allocation and no lock; its system calls are the port's, and a yield after each busy poll that finds nothing.
     pub(super) fn run(&mut self, clock: &dyn Clock) {
         while !self.is_done(clock) {
             self.receive(clock, clock.now() + POLL_INTERVAL);
@@ -137,7 +137,8 @@ impl Receiver {
         until: MonotonicTime,
         clock: &dyn Clock,
     ) -> MonotonicTime {
-        self.waited_for_the_beat = true;
+        // A call that waits returns what came in time.
+        self.waited_for_the_beat = self.receiving != SocketReceiving::Blocking;
         loop {
             self.take(self.wait(until));
             let now = clock.now();

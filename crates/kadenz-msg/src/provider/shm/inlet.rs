@@ -148,7 +148,9 @@ impl ShmInlet {
 
     /// Discards the messages of the time in which nothing was wanted; none of them counts as lost.
     fn discard_messages(&mut self) {
-        for _ in 0..self.bus.settings.queue {
+        // A queue for each publisher, by the settings of the program that made the service.
+        let publishers = self.bus.messages.static_config().max_publishers();
+        for _ in 0..self.subscriber.buffer_size() * publishers {
             if !matches!(self.subscriber.receive(), Ok(Some(_))) {
                 break;
             }

@@ -12,7 +12,7 @@ use kadenz_rt::net::watch::{Interest, WakeCause, Waker, Watch};
 
 use super::acceptor::Acceptor;
 use super::connection_slots::{Budget, ConnectionSlots, HANDSHAKE_TIMEOUT, PeerState};
-use super::socket::{ListeningSocket, SocketAddress};
+use super::socket::{CONNECT_TIMEOUT, ListeningSocket, SocketAddress};
 use super::{ProtocolError, RETRY, ReadOutcome};
 use crate::channel::Pattern;
 use crate::provider::{InletCounters, More, ReceiveError, Received, Take, Wait, Wake};
@@ -480,7 +480,9 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         target.next_try = None;
         if connected.is_none() {
             self.slots.leave(id);
-            let pause = end.remaining(begin) * ATTEMPT_PAUSE * missing;
+            // Of a name that a server looked up for longer, only so much counts.
+            let took = end.remaining(begin).min(CONNECT_TIMEOUT);
+            let pause = took * ATTEMPT_PAUSE * missing;
             target.next_try = Some(end + pause.max(RETRY));
         }
         self.connections.extend(connected);

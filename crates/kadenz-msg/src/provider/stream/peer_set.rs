@@ -94,6 +94,8 @@ type MakePeer<P> = Box<dyn Fn(&mut Vec<u8>) -> P + Send>;
 pub(in crate::provider) struct PeerSet<P> {
     shared: Arc<PeerSetContext<P>>,
     thread: Option<JoinHandle<()>>,
+    /// Whether its thread connects, which takes long where a host does not answer.
+    connects: bool,
 }
 
 /// The state that a set of peers and its thread share.
@@ -161,12 +163,14 @@ impl<P: PeerSetProtocol> PeerSet<P> {
         if let Some(socket) = first {
             keeper.add(socket);
         }
+        let connects = matches!(keeper.side, Side::Connect(_));
         let thread = thread::Builder::new()
             .name("kadenz-peers".to_owned())
             .spawn(move || keeper.keep())?;
         Ok(Self {
             shared,
             thread: Some(thread),
+            connects,
         })
     }
 
@@ -237,7 +241,9 @@ impl<P> Drop for PeerSet<P> {
     fn drop(&mut self) {
         self.shared.ends.store(true, Ordering::Release);
         self.shared.waker.wake();
-        if let Some(thread) = self.thread.take() {
+        // Without a peer nothing waits to be sent, and the thread may be about to connect: it ends by itself.
+        let has_peers = self.shared.connections.with(|it| !it.is_empty());
+        if let Some(thread) = self.thread.take().filter(|_| has_peers || !self.connects) {
             // The thread ends by itself; after a panic there would be nothing to repair.
             let _ = thread.join();
         }

@@ -22,7 +22,7 @@ const MAX_UNSENT: u32 = 256 << 10;
 const MAX_UNSENT_OF_LONG: u32 = 4 << 20;
 
 /// How long connecting may take.
-const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The address of a peer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -4,7 +4,7 @@
 //! server live and no client is slow: a server drops messages for a client that does not read them
 //! ([`TcpqServer`] counts them; LCM's own server lets all clients wait for the slowest). A message passes two
 //! connections, which costs latency; senders are not distinguished, and messages carry no number. A client
-//! tries ten times a second to connect again to a server that has gone. A thread of an outlet sends what the socket
+//! tries ten times a second to connect again to a server that has gone, and seldom to a host that does not answer. A thread of an outlet sends what the socket
 //! did not take at once; an outlet that is dropped waits for it, up to a second.
 //!
 //! | parameter | meaning | default |

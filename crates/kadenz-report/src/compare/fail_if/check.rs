@@ -214,13 +214,19 @@ impl FailIfCheck<'_> {
     fn figure(&mut self, run: usize, series: &SeriesSummary, limit: f64) {
         let metric = self.expression.metric;
         let name = &series.series.name;
+        let operator = self.expression.operator;
         match metric.of(series) {
-            Ok(figure) if self.expression.operator.holds(figure, limit) => {
-                let found = format!("{metric} is {}", metric.show(figure));
-                self.violated(run, name, found);
+            Ok(figure) => {
+                let holds = operator.holds(figure, limit);
+                // The values that were lost may have missed, too.
+                let is_certain = holds && operator.is_lower_bound();
+                if self.lost_values(run) && !is_certain {
+                    self.undecided(run, name, VALUES_LOST);
+                } else if holds {
+                    let found = format!("{metric} is {}", metric.show(figure));
+                    self.violated(run, name, found);
+                }
             }
-            Ok(_) if self.lost_values(run) => self.undecided(run, name, VALUES_LOST),
-            Ok(_) => {}
             Err(reason) => self.undecided(run, name, &reason),
         }
     }
@@ -282,7 +288,15 @@ impl FailIfCheck<'_> {
             return self.undecided(run, name, &reason);
         };
         let interval = figure.map_or(Err(NoInterval::Figure), |figure| figure.interval);
+        // Values that were lost may have missed, too: those of the baseline make the ratio smaller.
+        let makes_it_false = match self.expression.operator.is_lower_bound() {
+            true => 0,
+            false => run,
+        };
         match self.ratio_holds(ratio, interval) {
+            Ok(true) if self.lost_values(makes_it_false) => {
+                self.undecided(run, name, VALUES_LOST);
+            }
             Ok(true) => {
                 let found = format!(
                     "{metric} is {}, {} of the baseline's {}",

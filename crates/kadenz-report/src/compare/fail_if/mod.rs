@@ -68,6 +68,13 @@ pub enum Operator {
     AtMost,
 }
 
+impl Operator {
+    /// Whether a greater figure holds where a smaller one does.
+    const fn is_lower_bound(self) -> bool {
+        matches!(self, Self::Above | Self::AtLeast)
+    }
+}
+
 /// Against what a figure is tested.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {

@@ -218,7 +218,12 @@ fn misses_of_a_run_that_lost_values_are_not_decided_unless_enough_are_certain() 
         let runs = [whole.clone(), lossy.clone()];
         assert_eq!(code(text, &runs), expected, "{text}");
     }
-    assert_eq!(code("misses > 2x", &[lossy, whole]), 2);
+    assert_eq!(code("misses > 2x", &[lossy.clone(), whole]), 2);
+    // The baseline may have missed as much.
+    let worse = run("worse", &[(100_000, 1000), (500_000, 5)]);
+    assert_eq!(code("misses > 2x", &[lossy.clone(), worse.clone()]), 2);
+    assert_eq!(code("misses > 2x", &[worse, lossy.clone()]), 2);
+    assert_eq!(code("misses < 5", &[lossy]), 2);
 }
 
 #[test]

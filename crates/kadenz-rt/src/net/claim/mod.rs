@@ -195,12 +195,19 @@ pub fn restore_in(folder: &Path) -> Result<Vec<String>, ClaimError> {
     let Some(mut file) = own_file::open(&path, Access::Read, Trusted::User)? else {
         return Ok(Vec::new());
     };
-    let is_free = own_file::try_lock(&file).map_err(refused("lock", &path))?;
-    let record = read(&mut file, &path)?;
-    if !is_free {
-        return Err(held(record));
+    for tries_left in (0..TRIES).rev() {
+        let is_free = own_file::try_lock(&file).map_err(refused("lock", &path))?;
+        let record = read(&mut file, &path)?;
+        if is_free {
+            return restore_locked(&file, record.as_ref(), &path);
+        }
+        // A process that only looks has the lock for a moment.
+        if tries_left == 0 || record.as_ref().is_some_and(lives) {
+            return Err(held(record));
+        }
+        std::thread::sleep(PAUSE);
     }
-    restore_locked(&file, record.as_ref(), &path)
+    Ok(Vec::new())
 }
 
 /// Clears away what a killed owner left. The caller holds the lock on the claim: no other process can take the claim

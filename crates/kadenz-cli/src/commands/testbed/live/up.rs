@@ -1,7 +1,7 @@
 //! `kadenz testbed up`.
 
 use std::fs::File;
-use std::io::{Read as _, Seek as _};
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -152,8 +152,16 @@ fn detach(options: &Options, out: &Path) -> anyhow::Result<Outcome> {
     command.arg("--").arg(&options.topology);
     // Ctrl-C at this terminal does not reach it.
     command.process_group(0);
-    // Programs on hosts inherit its standard error, which must outlast this process: a pipe would not.
-    let notes = tempfile::tempfile().context("cannot make a temporary file")?;
+    // Programs on hosts inherit its standard error, which must outlast this process: a pipe would not. The file has a
+    // name, so that users can read it, and empty it where a program says much.
+    let path = PathBuf::from(format!("{}.log", out.display()));
+    let notes = File::options()
+        .read(true)
+        .append(true)
+        .create(true)
+        .open(&path);
+    let notes = notes.with_context(|| format!("cannot write {}", path.display()))?;
+    let earlier = notes.metadata()?.len();
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -162,7 +170,7 @@ fn detach(options: &Options, out: &Path) -> anyhow::Result<Outcome> {
         .context("cannot start this program again")?;
     let testbed = loop {
         if let Some(status) = child.try_wait()? {
-            return refused(notes, status.code());
+            return refused(notes, earlier, status.code());
         }
         let found = claim::find().ok().flatten().and_then(|found| found.record);
         if let Some(record) = found.filter(|it| it.pid == child.id() && it.ready) {
@@ -170,6 +178,10 @@ fn detach(options: &Options, out: &Path) -> anyhow::Result<Outcome> {
         }
         std::thread::sleep(POLL_INTERVAL);
     };
+    output::note(&format!(
+        "messages of its programs go to {}",
+        path.display()
+    ));
     output::answer(&DetachedTestbed {
         testbed,
         run: out.to_owned(),
@@ -177,9 +189,9 @@ fn detach(options: &Options, out: &Path) -> anyhow::Result<Outcome> {
 }
 
 /// Handles a process that ended before its testbed ran, after it printed the reason.
-fn refused(mut notes: File, code: Option<i32>) -> anyhow::Result<Outcome> {
+fn refused(mut notes: File, earlier: u64, code: Option<i32>) -> anyhow::Result<Outcome> {
     let mut said = String::new();
-    notes.rewind()?;
+    notes.seek(SeekFrom::Start(earlier))?;
     notes.read_to_string(&mut said)?;
     output::note(said.trim_end());
     anyhow::ensure!(code.is_some(), "the testbed was killed before it stood");
