@@ -231,9 +231,9 @@ impl Matrix {
     /// Whether all its series have its round.
     fn has(&self, visit: &Visit) -> bool {
         let all = &self.whole.run().series;
-        let rounds = |name: &String| all.iter().find(|it| it.name == *name)?.files.hlog_parts;
-        let mut rounds = series_names(visit).iter().map(rounds);
-        rounds.all(|rounds| rounds.is_some_and(|it| it > visit.round))
+        let rounds = |name: String| all.iter().find(|it| it.name == name)?.files.hlog_parts;
+        let has = |name| rounds(name).is_some_and(|it| it > visit.round);
+        series_names(visit).into_iter().all(has)
     }
 
     fn change_load(&mut self, rounds: &mut dyn Rounds, load: Load) -> Result<(), MatrixError> {

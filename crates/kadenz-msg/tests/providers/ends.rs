@@ -108,9 +108,12 @@ pub(crate) fn a_new_subscription_gets_no_old_messages(provider: &dyn Provider) {
         .publish(&channel("A"), b"wanted and not taken")
         .unwrap();
     inlet.want(&[]).unwrap();
-    // More than wait in any inlet.
-    for _ in 0..1500 {
-        outlet.publish(&channel("A"), b"not wanted").unwrap();
+    // More than wait in any inlet, of more than one sender.
+    let mut other = provider.outlet().unwrap();
+    for outlet in [&mut outlet, &mut other] {
+        for _ in 0..1500 {
+            outlet.publish(&channel("A"), b"not wanted").unwrap();
+        }
     }
     inlet.want(&wants(&["A"])).unwrap();
     outlet.publish(&channel("A"), b"new").unwrap();

@@ -10,6 +10,7 @@ use iceoryx2::port::listener::Listener;
 use iceoryx2::port::notifier::{ListenerKey, Notifier};
 use iceoryx2::port::subscriber::Subscriber;
 use iceoryx2::prelude::{CallbackProgression, EventId};
+use iceoryx2::service::port_factory::PortFactory as _;
 use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::{FileService, ShmBus, UserHeader, WAKE, WaitMode, bytes_of, read_header};
