@@ -20,6 +20,8 @@ pub(in crate::provider) struct Outgoing {
     waiting: Vec<u8>,
     sent: usize,
     limit: usize,
+    /// The length of the message that an empty queue took last, which may be beyond the limit.
+    first: usize,
     /// The memory of the longest queue so far, if many share a budget.
     memory: Option<Share>,
 }
@@ -31,6 +33,7 @@ impl Outgoing {
             waiting: Vec::new(),
             sent: 0,
             limit,
+            first: 0,
             memory,
         }
     }
@@ -80,6 +83,7 @@ impl Outgoing {
         let length: usize = parts.iter().map(|part| part.len()).sum();
         let mut written = 0;
         if self.is_empty() {
+            self.first = length;
             socket.admit(length);
             written = socket.write(&parts.map(IoSlice::new))?;
         } else if self.waiting.len() - self.sent + length > self.limit {
@@ -100,7 +104,8 @@ impl Outgoing {
     /// [`QuotaExceeded`](ErrorKind::QuotaExceeded) if the peer has not read so many that there is no room for
     /// more, [`OutOfMemory`](ErrorKind::OutOfMemory) if the budget that it shares with others has none.
     pub(in crate::provider) fn reply(&mut self, buffer: &[u8]) -> io::Result<()> {
-        let most = self.limit.saturating_add(MAX_UNREAD_REPLIES);
+        let most = self.limit.max(self.first);
+        let most = most.saturating_add(MAX_UNREAD_REPLIES);
         if self.waiting.len() - self.sent + buffer.len() > most {
             return Err(ErrorKind::QuotaExceeded.into());
         }
@@ -175,6 +180,17 @@ mod tests {
             (MAX_UNREAD_REPLIES - 1000..=MAX_UNREAD_REPLIES).contains(&said),
             "{said}"
         );
+    }
+
+    #[test]
+    fn answers_go_behind_a_message_beyond_the_limit() {
+        let (mut socket, _far) = full();
+        let mut outgoing = Outgoing::new(80_000, None);
+        let message = vec![0; 2 * MAX_UNREAD_REPLIES];
+        assert!(outgoing.send(&mut socket, [&message, &[], &[]]).unwrap());
+        outgoing.reply(&[]).unwrap();
+        outgoing.reply(&[0; 1000]).unwrap();
+        assert_eq!(outgoing.waiting(), message.len() + 1000);
     }
 
     #[test]
