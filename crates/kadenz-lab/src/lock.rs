@@ -1,11 +1,11 @@
 //! One process at a time measures into a folder, and finds nothing of earlier ones there.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use kadenz_rt::own_file::{self, OwnFileError};
+use kadenz_rt::own_file::{self, Access, OwnFileError, Trusted};
 
 pub(crate) const NAME: &str = "measuring.lock";
 /// Maximum length of the number in the file, in bytes.
@@ -50,7 +50,7 @@ impl FolderLock {
     pub(crate) fn take(folder: &Path) -> Result<Self, LockError> {
         let path = folder.join(NAME);
         loop {
-            let mut file = open(&path).map_err(own_file::refused("open", &path))?;
+            let mut file = open(&path)?;
             if !own_file::try_lock(&file).map_err(own_file::refused("lock", &path))? {
                 let path = folder.to_owned();
                 return Err(match holder(file) {
@@ -72,25 +72,33 @@ impl FolderLock {
 
 impl Drop for FolderLock {
     fn drop(&mut self) {
-        // Before the lock ends, so that the file is still this process's. A file that stays behind is locked by nothing.
+        // Before the lock ends, so that the file is still this process's. No process locks a file that stays behind.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Opens a lock's file, also one that another user left: what is in it is not trusted.
-fn open(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    match options
-        .clone()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(path)
-    {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => options.open(path),
-        opened => opened,
+/// Opens a lock's file, also one that another user left, or makes it.
+fn open(path: &Path) -> Result<File, OwnFileError> {
+    loop {
+        for access in [Access::ReadWrite, Access::Read] {
+            match own_file::open(path, access, Trusted::Anyone) {
+                Ok(Some(file)) => return Ok(file),
+                Ok(None) => break,
+                // Another user's file cannot be written.
+                Err(error) if access == Access::Read || !is_denied(&error) => return Err(error),
+                Err(_) => {}
+            }
+        }
+        match own_file::create(path, 0o644) {
+            Err(OwnFileError::Refused { source, .. })
+                if source.kind() == io::ErrorKind::AlreadyExists => {}
+            made => return made,
+        }
     }
+}
+
+fn is_denied(error: &OwnFileError) -> bool {
+    matches!(error, OwnFileError::Refused { source, .. } if source.kind() == io::ErrorKind::PermissionDenied)
 }
 
 /// The process that a lock names.
@@ -150,6 +158,24 @@ mod tests {
             drop(lock);
         }
         assert!(FolderLock::take(Path::new("/nowhere/at/all")).is_err());
+    }
+
+    #[test]
+    fn a_lock_of_another_user_is_taken_over_and_a_link_is_followed_nowhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, kept) = (folder.path().join(NAME), folder.path().join("kept"));
+        fs::write(&path, "4194304999").unwrap();
+        let everyone = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+        fs::set_permissions(&path, everyone).unwrap();
+        if kadenz_rt::own_file::user() == 0 {
+            std::os::unix::fs::chown(&path, Some(1000), None).unwrap();
+        }
+        drop(FolderLock::take(folder.path()).unwrap());
+        fs::write(&kept, "kept").unwrap();
+        std::os::unix::fs::symlink(&kept, &path).unwrap();
+        let refused = FolderLock::take(folder.path()).unwrap_err().to_string();
+        assert!(refused.contains("a symbolic link"), "{refused}");
+        assert_eq!(fs::read_to_string(&kept).unwrap(), "kept");
     }
 
     #[test]

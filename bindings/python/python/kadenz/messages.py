@@ -48,8 +48,9 @@ class Subscription:
     """Receives from the channels whose whole name a regular expression matches.
 
     Blocking, with a timeout, by `for received in subscription`, by `async for`, or the newest by `latest()`. A waiting
-    call releases the interpreter's lock, and Ctrl-C ends it. One thread at a time receives; another one waits for it, and
-    any may ask for `counts()` meanwhile. After an `async for` that was cancelled the next one goes on: no message is lost.
+    call releases the interpreter's lock, and Ctrl-C ends it. One thread at a time receives; another one waits for it
+    within its own timeout, and any may ask for `counts()` meanwhile. After an `async for` that was cancelled the next
+    one goes on: no message is lost.
     """
 
     def __init__(self, subscription: "_kadenz.Subscription", type: Optional[Type[Coded]]) -> None:

@@ -31,8 +31,8 @@ class Network:
                 target.value = actual.value
 
     A thread of the library exchanges process data, supervises the devices and brings lost ones back, also while Python
-    is busy; `value` is the last value of an input, or the value of an output from the next cycle on. Where the interpreter
-    ends, a loop that still runs ends after its shutdown cycles, also while a daemon thread uses it.
+    is busy; `value` is the last value of an input, or the value of an output from the next cycle on. Where the
+    interpreter ends, a loop that still runs ends after its shutdown cycles, also while a daemon thread uses it.
     """
 
     def __init__(

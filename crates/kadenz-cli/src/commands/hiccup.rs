@@ -136,20 +136,18 @@ fn program(options: &Options) -> Option<Command> {
 
 /// The control process: the same measurement with the same tuning, idle, in a process of its own.
 fn control(folder: &Path, options: &Options, measuring: &Measuring) -> Command {
+    let mut idle = measuring.clone();
+    if options.measure.has_shield() {
+        // Only the members of a shield can run on its CPUs.
+        idle.tuning.cpus = None;
+    }
     let program = std::env::current_exe().unwrap_or_else(|_| "kadenz".into());
     let mut command = Command::new(program);
     command
         .args(["hiccup", "--until-stdin-closes", "--json"])
         .args(["--resolution", &options.resolution.to_string()])
         .args(["--start-delay", &options.start_delay.to_string()])
-        .args(
-            MeasureOptions::tuning_words(measuring)
-                .into_iter()
-                .filter(|it| {
-                    // Only the members of a shield can run on its CPUs.
-                    !(options.measure.has_shield() && it.starts_with("--cpus"))
-                }),
-        )
+        .args(MeasureOptions::tuning_words(&idle))
         .arg(format!("--clock={}", measuring.session.clock))
         .arg("--out")
         .arg(folder)

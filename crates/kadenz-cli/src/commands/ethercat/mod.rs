@@ -39,8 +39,8 @@ commands! {
     /// Every command uses the segment at a network interface (`--interface`, Linux, with the right to raw frames), or
     /// a virtual one in its own process (`--sim 59`, the humanoid of 59 devices, or `--sim FILE.toml`), which needs
     /// no privileges, so every command can be tried anywhere. `scan`, `state`, `sdo`, `pdo`, `dc`, `alias`, `register`
-    /// and `sii` also reach the devices of a running loop (`--loop NAME`, Linux); `stats`, `inputs`, `output`, `axes`, `stop` and
-    /// `reset` are for such a loop alone.
+    /// and `sii` also reach the devices of a running loop (`--loop NAME`, Linux); `stats`, `inputs`, `output`, `axes`,
+    /// `stop` and `reset` are for such a loop alone.
     enum Ethercat in ethercat {
         Sim(sim::Options) = sim::run => "sim": sim::serve::SimReport;
         Scan(scan::Options) = scan::run => "scan": scan::Scan;

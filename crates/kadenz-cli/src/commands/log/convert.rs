@@ -35,8 +35,8 @@ Examples:
   kadenz log convert drive.mcap --to parquet --out tables       a folder with a file for each channel
 
 Exit code 1: the log is damaged; what could be read is written.
-Exit code 2: interrupted, or messages could not be converted; their number and the reason are printed. With --to json, those of \
-channels whose names begin with KADENZ/ count only if --channel names them.")]
+Exit code 2: interrupted, or messages could not be converted; their number and the reason are printed. With --to json, \
+those of channels whose names begin with KADENZ/ count only if --channel names them.")]
 pub(crate) struct Options {
     /// The log, or a folder of ROS 2
     #[arg(value_name = "LOG")]

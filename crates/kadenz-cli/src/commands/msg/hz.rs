@@ -62,7 +62,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "RATE")]
     at_least: Option<Rate>,
 
-    /// The limit: a channel with more lost messages is a miss, and so is a sender that numbers several channels together
+    /// The limit: more lost messages of a channel, or of a sender that numbers several channels together, are a miss
     #[arg(long, value_name = "N")]
     lost: Option<u64>,
 }

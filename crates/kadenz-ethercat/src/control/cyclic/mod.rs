@@ -148,8 +148,8 @@ impl<P: Port> Loop<'_, P> {
 
     /// Runs until the flag stops it, the controller does, all cycles are done, or an overrun ends it
     /// ([`Overrun::Stop`]). Nothing else ends it. After the flag and after such an overrun the
-    /// [shutdown cycles](LoopSettings::shutdown_cycles) follow, which keep to the beat. The caller should have given the thread its priority before
-    /// (`kadenz_rt::tuning`).
+    /// [shutdown cycles](LoopSettings::shutdown_cycles) follow, which keep to the beat. The caller should have given
+    /// the thread its priority before (`kadenz_rt::tuning`).
     pub fn run_locked(
         &mut self,
         settings: &LoopSettings,

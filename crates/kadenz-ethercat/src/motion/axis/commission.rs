@@ -104,8 +104,9 @@ pub fn is_drive(registers: &mut Registers<'_>, device: &mut SubDevice) -> Result
 }
 
 /// Makes a drive in PREOP an axis: assigns a PDO with the required objects where none is assigned, sets the mode of
-/// operation and the cycle, and reads the units, which `stated` overrides, and the other mapped outputs, which keep their
-/// values. Call it before [`prepare`](crate::main_device::bring_up::prepare), which lays out the process data. Waits, allocates.
+/// operation and the cycle, and reads the units, which `stated` overrides, and the other mapped outputs, which keep
+/// their values. Call it before [`prepare`](crate::main_device::bring_up::prepare), which lays out the process data.
+/// Waits, allocates.
 ///
 /// # Errors
 /// [`CommissionError`].
