@@ -319,12 +319,10 @@ fn values_beyond_the_histogram_miss_a_deadline_that_the_maximum_misses() {
 fn an_import_that_lost_values_keeps_no_deadline() {
     for name in ["irtt-lossy.json.gz", "bmwcarit-communication.log"] {
         let summary = judged(name, 60_000_000_000);
-        assert!(
-            summary
-                .series
-                .iter()
-                .all(|it| it.verdict.unwrap().misses == 0)
-        );
+        for series in &summary.series {
+            let verdict = series.verdict.unwrap();
+            assert!(verdict.misses == 0 && !verdict.kept(), "{name}");
+        }
         let headline = Headline::of(&summary);
         assert_eq!(
             headline.answer,
@@ -342,6 +340,24 @@ fn an_import_that_lost_values_keeps_no_deadline() {
             "{words}"
         );
     }
+}
+
+/// The rows of a histogram that was cut off are those of the largest values.
+#[test]
+fn a_histogram_that_was_cut_off_keeps_no_deadline() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("cut.txt");
+    let text = std::fs::read_to_string(fixture("cyclictest.txt")).unwrap();
+    let is_row = |line: &&str| line.starts_with(|first: char| first.is_ascii_digit());
+    let rows: Vec<&str> = text.lines().filter(is_row).take(40).collect();
+    std::fs::write(&file, format!("# Histogram\n{}\n", rows.join("\n"))).unwrap();
+    let options = SummaryOptions {
+        deadline_ns: Some(60_000_000_000),
+        ..SummaryOptions::default()
+    };
+    let summary = Summary::of(&file, options).unwrap();
+    assert!(summary.series.iter().all(|it| !it.verdict.unwrap().kept()));
+    assert_eq!(Headline::of(&summary).answer, HeadlineAnswer::No);
 }
 
 #[test]

@@ -42,6 +42,17 @@ export const tests = {
     await page.context().close();
   },
 
+  "the largest value decides, also within its bucket": async ({ open }) => {
+    const page = await open("check");
+    const max = await page.evaluate(() => Kadenz.data.series[0].max);
+    for (const [limit, word] of [[max, "kept"], [max - 1, "missed"]]) {
+      await page.evaluate((ns) => (location.hash = `#deadline=${ns}ns`), limit);
+      await page.waitForFunction((word) => document.querySelector("#what-if tbody").innerText.includes(word), word);
+      assert.equal((await rows(page))[0][1], word);
+    }
+    await page.context().close();
+  },
+
   "a link restores it, and counts as the samples do": async ({ open }) => {
     const page = await open("check", { fragment: "#deadline=60us" });
     assert.equal(plain(await page.locator("#what-if output").innerText()), "60 µs");

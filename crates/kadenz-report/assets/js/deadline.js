@@ -26,8 +26,8 @@
   const place = (ns) => Math.round((STEPS * Math.log(ns / low)) / Math.log(high / low));
   const at = (step) => rounded(low * (high / low) ** (step / STEPS));
 
-  /** Samples above a limit; those in the bucket that it cuts may be. */
-  const misses = ({ buckets }, ns) => {
+  /** Samples above a limit; those in the bucket that it cuts may be. The largest value is known exactly. */
+  const misses = ({ buckets, max }, ns) => {
     const found = { sure: 0, unsure: 0, resolution: 0 };
     buckets.count.forEach((inBucket, n) => {
       const [from, to] = [buckets.low[n], buckets.high[n]];
@@ -35,11 +35,14 @@
       else if (to > ns) found.unsure += inBucket;
       if (from <= ns) found.resolution = (to - from + 1) / Math.max(1, Math.abs(to));
     });
+    if (max <= ns) return { ...found, sure: 0, unsure: 0 };
+    if (found.sure === 0) return { ...found, sure: 1, unsure: Math.max(0, found.unsure - 1) };
     return found;
   };
 
-  const verdict = ({ count }, { sure, unsure }) => {
+  const verdict = ({ count, run }, { sure, unsure }) => {
     if (sure > 0) return ["no", "missed"];
+    if (Kadenz.data.runs[run].lossy) return ["no", "values were lost"];
     if (unsure > 0) return ["", "undecided (bucket straddles the deadline)"];
     return count < MIN_SAMPLES ? ["", "too few samples"] : ["yes", "kept"];
   };

@@ -101,10 +101,6 @@ fn deciding(summary: &Summary) -> Vec<Judged<'_>> {
 
 /// Work that was not done, and so cannot have kept a deadline.
 fn not_done(summary: &Summary, deciding: &[Judged<'_>]) -> Option<String> {
-    let judged = |value: &str| {
-        let of = |(it, _): &Judged<'_>| it.series.value() == value;
-        deciding.iter().any(of)
-    };
     let gave_up = summary.warnings.iter().any(|it| it.id == BEATS_NOT_RUN);
     if gave_up && !deciding.is_empty() {
         return Some("beats were given up".to_owned());
@@ -112,6 +108,16 @@ fn not_done(summary: &Summary, deciding: &[Judged<'_>]) -> Option<String> {
     if summary.lost_values() && !deciding.is_empty() {
         return Some("values were lost".to_owned());
     }
+    let judged = |value: &str| {
+        let of = |(it, _): &Judged<'_>| it.series.value() == value;
+        deciding.iter().any(of)
+    };
+    lost(summary, judged)
+}
+
+/// The packets or messages lost beyond what the run allows, where one of the series that `judged` names times them:
+/// "3 lost packets".
+pub(crate) fn lost(summary: &Summary, judged: impl Fn(&str) -> bool) -> Option<String> {
     let packets = summary.run.network.as_ref().and_then(|network| {
         let none = judged(RESPONSE).then_some(MaxLoss::Packets(0));
         let limit = network.max_loss.or(none)?;

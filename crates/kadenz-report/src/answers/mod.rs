@@ -13,6 +13,7 @@ use crate::numbers;
 use crate::summary::{SeriesSummary, Summary};
 use crate::verdict::{Standing, Verdict, describe};
 
+pub(crate) use headline::lost;
 pub use headline::{Headline, HeadlineAnswer, machine};
 
 /// The answer to the deadlines of a run in words: one sentence per deadline, the series that keep it first. Absent when
@@ -64,15 +65,15 @@ pub fn answer(summary: &Summary) -> Option<String> {
                 && verdict.limit_ns == first_verdict.limit_ns
         };
         let (same, others): (Vec<_>, Vec<_>) = judged.into_iter().partition(asked);
-        sentences.push(sentence(&same, summary.lost_values()));
+        sentences.push(sentence(&same));
         sentences.extend(longer_than_period(&summary.run.experiment, &same));
         judged = others;
     }
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
-/// One sentence on series with the same rate and deadline. Where values of the run were lost, none has kept it.
-fn sentence(judged: &[(&SeriesSummary, &Verdict)], lost_values: bool) -> String {
+/// One sentence on series with the same rate and deadline.
+fn sentence(judged: &[(&SeriesSummary, &Verdict)]) -> String {
     let mut text = String::new();
     let (keep, keep_not) = match judged
         .first()
@@ -84,28 +85,21 @@ fn sentence(judged: &[(&SeriesSummary, &Verdict)], lost_values: bool) -> String 
     for (index, &(series, verdict)) in judged.iter().enumerate() {
         let how = manner(series, judged);
         let what = question(&series.series, verdict);
-        let standing = match lost_values {
-            true => Standing::Missed,
-            false => verdict.standing,
-        };
-        let clause = match (index, standing) {
+        let clause = match (index, verdict.standing) {
             (0, Standing::Kept) => capitalised(&format!("{keep} {what} {how}")),
-            (0, Standing::Missed) => format!("{keep_not} {what} {how}"),
+            (0, Standing::Missed | Standing::ValuesLost) => format!("{keep_not} {what} {how}"),
             (0, Standing::TooFew) => {
                 format!("Too few samples to decide whether {keep} {what} {how}")
             }
             (_, Standing::Kept) => format!("; {how} too"),
-            (_, Standing::Missed) if lost_values || judged[0].1.standing == Standing::Missed => {
-                format!("; nor {how}")
-            }
-            (_, Standing::Missed) => format!("; {how} it does not"),
+            (_, Standing::Missed | Standing::ValuesLost) => match judged[0].1.standing {
+                Standing::Kept => format!("; {how} it does not"),
+                _ => format!("; nor {how}"),
+            },
             (_, Standing::TooFew) => format!("; {how} the samples are too few to say"),
         };
         text.push_str(&clause);
-        text.push_str(match standing == verdict.standing {
-            true => ": ",
-            false => ": values were lost; of the others ",
-        });
+        text.push_str(": ");
         text.push_str(&describe(verdict));
     }
     text.push('.');

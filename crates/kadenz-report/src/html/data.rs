@@ -23,6 +23,8 @@ pub(super) struct PageData {
 pub(super) struct RunData {
     pub(super) label: String,
     pub(super) started_at: String,
+    /// Whether another program lost values.
+    lossy: bool,
 }
 
 impl RunData {
@@ -30,6 +32,7 @@ impl RunData {
         Self {
             label: run.label.clone(),
             started_at: run.summary.run.started_at.clone(),
+            lossy: run.summary.lost_values(),
         }
     }
 }

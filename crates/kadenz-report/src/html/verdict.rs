@@ -17,6 +17,7 @@ fn class_and_word(standing: Standing) -> (&'static str, &'static str) {
     match standing {
         Standing::Kept => ("kept", "Kept"),
         Standing::Missed => ("missed", "Missed"),
+        Standing::ValuesLost => ("missed", "Values were lost"),
         Standing::TooFew => ("unknown", "Too few samples"),
     }
 }
@@ -142,6 +143,9 @@ fn basis(verdict: &Verdict) -> String {
             "At 95 % confidence fewer than {bound} miss, {}. That is as much as this many samples can say.",
             verdict.assumption
         ),
+        Standing::ValuesLost => {
+            String::from("Each value that was lost may have missed the deadline.")
+        }
         Standing::TooFew if verdict.count == 0 => {
             String::from("Nothing was recorded, so nothing can be said.")
         }

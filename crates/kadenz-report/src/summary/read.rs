@@ -195,18 +195,22 @@ impl Summary {
                 },
                 warnings: Vec::new(),
             };
-            let of_series = reading
-                .series(series)
-                .map_err(|source| SummariseError::Series {
-                    folder: reader.dir().to_owned(),
-                    source,
-                })?;
+            let mut of_series =
+                reading
+                    .series(series)
+                    .map_err(|source| SummariseError::Series {
+                        folder: reader.dir().to_owned(),
+                        source,
+                    })?;
             buckets += of_series.distribution.len();
             if buckets > max_buckets {
                 return Err(SummariseError::TooManyValues {
                     folder: summary.folder,
                     limit: max_buckets,
                 });
+            }
+            if summary.lost_values() {
+                of_series.verdict = of_series.verdict.map(Verdict::with_values_lost);
             }
             summary.series.push(of_series);
             summary.warnings.append(&mut reading.warnings);

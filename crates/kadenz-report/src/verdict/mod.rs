@@ -50,6 +50,8 @@ pub enum Standing {
     Kept,
     /// At least one sample above the limit.
     Missed,
+    /// No sample above the limit, but another program lost values of the run.
+    ValuesLost,
     /// No miss, but fewer than [`MIN_SAMPLES`]: too few to claim even 99 %.
     TooFew,
 }
@@ -109,10 +111,18 @@ impl Verdict {
         }
     }
 
-    /// True if there were samples and none of them was above the limit.
+    /// The same verdict where values of the run were lost: each of them may have missed.
+    pub(crate) fn with_values_lost(mut self) -> Self {
+        if self.misses == 0 {
+            self.standing = Standing::ValuesLost;
+        }
+        self
+    }
+
+    /// True if there were samples, none of them was above the limit, and no value of the run was lost.
     #[must_use]
     pub fn kept(&self) -> bool {
-        self.count > 0 && self.misses == 0
+        self.count > 0 && self.misses == 0 && self.standing != Standing::ValuesLost
     }
 
     /// Most misses in a row; `None` where only a histogram has them.
@@ -143,7 +153,7 @@ pub struct DeadlineOutput {
     pub longest_run: Option<u64>,
     /// Misses per hour of measuring; `null` when the duration is unknown.
     pub misses_per_hour: Option<f64>,
-    /// Whether there were samples and none of them was above the limit.
+    /// Whether there were samples, none of them was above the limit, and no value of the run was lost.
     pub kept: bool,
     /// Whether there are enough samples to claim at least 99 %, or a miss to disprove it.
     pub enough_samples: bool,
@@ -164,7 +174,7 @@ impl From<Verdict> for DeadlineOutput {
             longest_run: verdict.known_run(),
             misses_per_hour: verdict.misses_per_hour,
             kept: verdict.kept(),
-            enough_samples: verdict.standing != Standing::TooFew,
+            enough_samples: verdict.misses > 0 || verdict.count >= MIN_SAMPLES,
         }
     }
 }
@@ -196,6 +206,7 @@ pub fn describe(verdict: &Verdict) -> String {
                 bounded(verdict.upper_bound_95, verdict.assumption)
             )
         }
+        Standing::ValuesLost => format!("values were lost; of the others 0 misses in {count}"),
         Standing::TooFew if verdict.count == 0 => NOTHING_READ.to_owned(),
         Standing::TooFew => format!(
             "0 misses in {count}, which allows up to {bound}; {MIN_SAMPLES} samples without a \

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{FailIf, Limit, Operator};
+use crate::answers::lost;
 use crate::compare::{Comparison, FigureComparison, NoInterval, show_ratio};
 use crate::summary::{SeriesSummary, Summary};
 
@@ -134,9 +135,6 @@ fn nothing_tested(expression: &FailIf, runs: &[Summary]) -> String {
     }
 }
 
-/// Why misses of an import are not decided.
-const VALUES_LOST: &str = "values were lost, and each of them may have missed the deadline";
-
 /// One expression under test.
 struct FailIfCheck<'a> {
     expression: &'a FailIf,
@@ -220,8 +218,9 @@ impl FailIfCheck<'_> {
                 let holds = operator.holds(figure, limit);
                 // The values that were lost may have missed, too.
                 let is_certain = holds && operator.is_lower_bound();
-                if self.lost_values(run) && !is_certain {
-                    self.undecided(run, name, VALUES_LOST);
+                let lost = self.lost(run, series).filter(|_| !is_certain);
+                if let Some(lost) = lost {
+                    self.undecided(run, name, &lost);
                 } else if holds {
                     let found = format!("{metric} is {}", metric.show(figure));
                     self.violated(run, name, found);
@@ -289,15 +288,17 @@ impl FailIfCheck<'_> {
         };
         let interval = figure.map_or(Err(NoInterval::Figure), |figure| figure.interval);
         // Values that were lost may have missed, too: those of the baseline make the ratio smaller.
-        let makes_it_false = match self.expression.operator.is_lower_bound() {
-            true => 0,
-            false => run,
+        let of_baseline = self.lost(0, baseline);
+        let of_candidate = self.lost(run, candidate);
+        let holds = self.ratio_holds(ratio, interval);
+        let lost = match (&holds, self.expression.operator.is_lower_bound()) {
+            (Ok(true), true) => of_baseline,
+            (Ok(true), false) => of_candidate,
+            _ => of_baseline.or(of_candidate),
         };
-        match self.ratio_holds(ratio, interval) {
-            Ok(true) if self.lost_values(makes_it_false) => {
-                self.undecided(run, name, VALUES_LOST);
-            }
-            Ok(true) => {
+        match (holds, lost) {
+            (Ok(_), Some(lost)) => self.undecided(run, name, &lost),
+            (Ok(true), None) => {
                 let found = format!(
                     "{metric} is {}, {} of the baseline's {}",
                     metric.show(after),
@@ -306,11 +307,8 @@ impl FailIfCheck<'_> {
                 );
                 self.violated(run, name, found);
             }
-            Ok(false) if self.lost_values(0) || self.lost_values(run) => {
-                self.undecided(run, name, VALUES_LOST);
-            }
-            Ok(false) => {}
-            Err(reason) => self.undecided(run, name, &reason.to_string()),
+            (Ok(false), None) => {}
+            (Err(reason), _) => self.undecided(run, name, &reason.to_string()),
         }
     }
 
@@ -337,9 +335,15 @@ impl FailIfCheck<'_> {
         Ok(operator.holds(nearest, limit))
     }
 
-    /// Whether a run lacks values that could have missed the deadline of the expression.
-    fn lost_values(&self, run: usize) -> bool {
-        is_about_deadlines(self.expression.metric) && self.runs[run].lost_values()
+    /// Why an expression about deadlines is not decided: values of a series have no time.
+    fn lost(&self, run: usize, series: &SeriesSummary) -> Option<String> {
+        if !is_about_deadlines(self.expression.metric) {
+            return None;
+        }
+        let summary = &self.runs[run];
+        let of_import = summary.lost_values().then(|| "values were lost".to_owned());
+        let lost = of_import.or_else(|| lost(summary, |it| it == series.series.value()))?;
+        Some(format!("{lost}, and each may have missed the deadline"))
     }
 }
 

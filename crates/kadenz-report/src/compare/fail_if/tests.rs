@@ -1,4 +1,5 @@
 use kadenz_record::run::model::{Kind, Series, Warning};
+use kadenz_record::run::network::{Flow, MaxLoss, Network, RESPONSE};
 use proptest::prelude::*;
 
 use super::*;
@@ -224,6 +225,34 @@ fn misses_of_a_run_that_lost_values_are_not_decided_unless_enough_are_certain() 
     assert_eq!(code("misses > 2x", &[lossy.clone(), worse.clone()]), 2);
     assert_eq!(code("misses > 2x", &[worse, lossy.clone()]), 2);
     assert_eq!(code("misses < 5", &[lossy]), 2);
+}
+
+#[test]
+fn round_trips_whose_packets_were_lost_are_not_decided_beyond_what_the_run_allows() {
+    let round_trips = Series {
+        deadline_ns: Some(400_000),
+        ..named(RESPONSE, Kind::Latency)
+    };
+    let mut summary = run_of("udp", vec![series_of(round_trips, &[(100_000, 997)])]);
+    let mut with = |lost, max_loss| {
+        let flow = Flow {
+            sent: 1000,
+            lost,
+            ..Flow::default()
+        };
+        summary.run.network = Some(Network {
+            flows: vec![flow],
+            max_loss,
+            ..Network::default()
+        });
+        outcome("misses > 0", &[summary.clone()])
+    };
+    let lost = with(3, None);
+    assert_eq!(lost.exit_code(), 2);
+    let reason = lost.undecided[0].to_string();
+    assert!(reason.contains("3 lost packets"), "{reason}");
+    assert_eq!(with(3, Some(MaxLoss::Packets(3))).exit_code(), 0);
+    assert_eq!(with(0, None).exit_code(), 0);
 }
 
 #[test]

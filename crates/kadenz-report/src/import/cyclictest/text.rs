@@ -13,7 +13,7 @@ use kadenz_record::run::model::Kind;
 use super::NO_HISTOGRAM;
 use crate::import::bins::{Bins, Overflow, scaled};
 use crate::import::source::{Lines, series};
-use crate::import::{Importer, ReadError, Sink};
+use crate::import::{Importer, LOST, ReadError, Sink};
 
 /// Columns are threads; no machine has more CPUs.
 const MAX_COLUMNS: usize = 1024;
@@ -200,6 +200,8 @@ impl HistogramTable {
                 "the source ends before its summary: how many values were beyond the histogram is not \
                  known",
             );
+            let text = "the rows of the largest values may be missing".to_owned();
+            sink.warn(LOST, text, None);
         }
         let limit_ns = scaled(self.limit, width_ns).map_err(|e| ReadError::field("bins", e))?;
         for (thread, bins) in self.columns.into_iter().enumerate() {
