@@ -38,14 +38,8 @@ impl SystemWaker {
         }
     }
 
-    /// Signals as a waker does whose flag was taken before its event came.
-    #[cfg(test)]
-    pub(super) fn signal_late(&self) {
-        self.0.1.signal();
-    }
-
     /// Makes later waits wait again.
-    pub(super) fn clear(&self) {
+    fn clear(&self) {
         self.0.1.clear();
     }
 
@@ -143,7 +137,8 @@ mod tests {
     #[test]
     fn an_event_that_comes_after_its_wake_was_taken_ends_one_wait_only() {
         let mut watch = SystemWatch::create().unwrap();
-        watch.waker.signal_late();
+        // As a waker whose flag was taken before its event came.
+        watch.waker.0.1.signal();
         let soon = || clock::now() + Duration::from_millis(50);
         assert_eq!(watch.wait(Wait::Until(soon())).unwrap(), WakeCause::Nothing);
         let (begin, end) = (clock::now(), soon());

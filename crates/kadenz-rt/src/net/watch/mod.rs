@@ -142,21 +142,7 @@ impl Wakes {
         self.0.number()
     }
 
-    /// Makes later waits wait again, once the descriptor is readable. A waker's event may come after its flag was taken.
-    #[cfg(target_os = "linux")]
-    pub(super) fn clear(&self) {
-        self.0.clear();
-        self.0.take();
-    }
-
-    /// Signals as a waker does whose flag was taken before its event came.
-    #[cfg(all(test, target_os = "linux"))]
-    pub(super) fn signal_late(&self) {
-        self.0.signal_late();
-    }
-
     /// Returns whether a waker was used since the last call.
-    #[cfg(not(target_os = "linux"))]
     pub(super) fn take(&self) -> bool {
         self.0.take()
     }
