@@ -319,16 +319,37 @@ fn down_ends_the_program_of_a_testbed_and_its_run_is_complete() {
         "--out",
         "run",
         "--",
-        "sleep",
-        "1000",
+        "sh",
+        "-c",
+        "touch started; exec sleep 1000",
     ];
     let running = bench.kadenz(&words).stderr(Stdio::piped()).spawn().unwrap();
-    wait_until(|| bench.run(&["testbed", "status"]).code == 0);
+    wait_until(|| bench.folder.path().join("started").exists());
     let down = bench.run(&["testbed", "down"]);
     assert_eq!(down.code, 0, "{}", down.err);
     let said = Said::of(running.wait_with_output().unwrap());
     assert_eq!(said.code, 128 + 15, "{}", said.err);
     assert_eq!(run_json(&bench.folder.path().join("run"))["complete"], true);
+}
+
+#[test]
+fn a_testbed_that_is_ended_before_its_program_starts_ends_as_well() {
+    let Some(bench) = bench("a_testbed_that_is_ended_before_its_program_starts_ends_as_well")
+    else {
+        return;
+    };
+    let topology = bench.topology(PAIR);
+    let run = bench.folder.path().join("run");
+    let words = ["testbed", "run", text(&topology), "--out", text(&run), "--"];
+    let mut command = bench.kadenz(&words);
+    let mut running = command.args(["sleep", "1000"]).spawn().unwrap();
+    wait_until(|| run.exists());
+    signal(&running, "TERM");
+    wait_until(|| running.try_wait().unwrap().is_some());
+    // Depending on the moment, the program did not start, or ended by the signal.
+    let code = running.wait().unwrap().code();
+    assert!(matches!(code, Some(2 | 143)), "{code:?}");
+    assert_eq!(run_json(&run)["complete"], true);
 }
 
 #[test]

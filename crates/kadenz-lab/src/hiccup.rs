@@ -133,7 +133,10 @@ pub fn experiment(
     let mut run = session::begin(&experiment.measuring.session)?;
     let members = members(&experiment, &mut run)?;
     let control = experiment.control.map(Control::start).transpose()?;
-    let mut program = experiment.program.map(MeasuredProgram::start).transpose()?;
+    let mut program = match experiment.program {
+        Some(command) => MeasuredProgram::start(command, stop)?,
+        None => None,
+    };
     stop.wait(experiment.start_delay);
     let ongoing = experiment.measuring.start(run)?;
     let mut ended_by = {
@@ -232,17 +235,21 @@ struct MeasuredProgram {
 }
 
 impl MeasuredProgram {
-    fn start(mut command: Command) -> Result<Self, ExperimentError> {
+    /// Starts it, unless the stop was requested before: the signal would not reach it.
+    fn start(mut command: Command, stop: &Stop) -> Result<Option<Self>, ExperimentError> {
         let program = command.get_program().to_string_lossy().into_owned();
         let relay = SignalRelay::install();
+        if stop.requested() {
+            return Ok(None);
+        }
         let child = command
             .spawn()
             .map_err(|error| ExperimentError::Program { program, error })?;
-        Ok(Self {
+        Ok(Some(Self {
             child,
             relay,
             ended: None,
-        })
+        }))
     }
 
     /// Whether it has ended; never blocks.

@@ -33,7 +33,7 @@ Examples:
   sudo kadenz testbed run forty-devices -- ./controller
   sudo kadenz testbed run arm.toml --on logger -- ./logger
 
-Exit codes: the program's own; 128 + N when signal N ended it; 2 when there was no testbed.")]
+Exit codes: the program's own; 128 + N when signal N ended it; 2 when it did not start.")]
 pub(crate) struct Options {
     /// A built-in topology (`kadenz testbed list`), or a file
     #[arg(value_name = "TOPOLOGY", value_parser = complete::<String>(named::built_in()), hide_possible_values = true)]
@@ -58,6 +58,8 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let out = folder_or_now(options.out.as_deref(), "testbed");
     // Ctrl-C reaches the program by itself; the testbed ends after it.
     let stop = interrupt::stop_on_interrupt()?;
+    // `testbed down` and systemd signal this process alone, perhaps before the program has started.
+    let relay = SignalRelay::install();
     let testbed = super::build(&topology, &text, &out)?;
     super::note_troubles(&testbed, &mut 0);
     let around = ProgramEnvironment {
@@ -65,7 +67,11 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         host,
         folder: std::path::absolute(&out)?,
     };
-    let status = around.start(&options.program, &testbed)?;
+    let status = if stop.requested() {
+        None
+    } else {
+        Some(around.start(&options.program, &testbed, &relay)?)
+    };
     let ended_by = if stop.requested() {
         EndedBy::Interrupted
     } else {
@@ -75,7 +81,9 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     super::keep_status(&out, &at_end)?;
     output::note(&super::status::lines(&at_end).join("\n"));
     outcome::note_run(&out)?;
-    Ok(Outcome::Program(as_a_shell_says(status)))
+    Ok(status.map_or(Outcome::Incomplete, |status| {
+        Outcome::Program(as_a_shell_says(status))
+    }))
 }
 
 fn host(options: &Options, topology: &Topology) -> anyhow::Result<usize> {
@@ -102,9 +110,12 @@ struct ProgramEnvironment<'a> {
 
 impl ProgramEnvironment<'_> {
     /// Runs the program to its end on a thread in the host's network.
-    fn start(&self, program: &[OsString], testbed: &Testbed) -> anyhow::Result<ExitStatus> {
-        // `testbed down` and systemd signal this process alone.
-        let relay = SignalRelay::install();
+    fn start(
+        &self,
+        program: &[OsString],
+        testbed: &Testbed,
+        relay: &SignalRelay,
+    ) -> anyhow::Result<ExitStatus> {
         let run = || {
             let mut command = self.command(program);
             kill_with_this_thread(&mut command);
