@@ -345,7 +345,9 @@ fn a_testbed_that_is_ended_before_its_program_starts_ends_as_well() {
     let mut running = command.args(["sleep", "1000"]).spawn().unwrap();
     wait_until(|| run.exists());
     signal(&running, "TERM");
-    wait_until(|| running.try_wait().unwrap().is_some());
+    let has_ended = comes_true(|| running.try_wait().unwrap().is_some());
+    running.kill().unwrap();
+    assert!(has_ended, "it waits for its program");
     // Depending on the moment, the program did not start, or ended by the signal.
     let code = running.wait().unwrap().code();
     assert!(matches!(code, Some(2 | 143)), "{code:?}");

@@ -404,11 +404,20 @@ mod tests {
     fn a_program_that_is_not_waited_for_is_ended() {
         let mut command = Command::new("sleep");
         command.arg("1000");
-        let program = MeasuredProgram::start(command).unwrap();
+        let program = MeasuredProgram::start(command, &Stop::default()).unwrap();
+        let program = program.unwrap();
         let process = std::path::PathBuf::from(format!("/proc/{}", program.child.id()));
         assert!(process.exists());
         drop(program);
         assert!(!process.exists());
+    }
+
+    #[test]
+    fn no_program_starts_after_the_stop() {
+        let stop = Stop::default();
+        stop.request();
+        let started = MeasuredProgram::start(Command::new("sleep"), &stop).unwrap();
+        assert!(started.is_none());
     }
 
     #[test]

@@ -174,7 +174,7 @@ pub(crate) fn wait_until(condition: impl FnMut() -> bool) {
 }
 
 /// Waits for an event without asserting a time: the wait gives up only on a hung machine.
-fn comes_true(mut condition: impl FnMut() -> bool) -> bool {
+pub(crate) fn comes_true(mut condition: impl FnMut() -> bool) -> bool {
     (0..600).any(|_| {
         std::thread::sleep(Duration::from_millis(50));
         condition()
