@@ -141,12 +141,13 @@ function cameras(~)
   cam = kadenz.Camera('test://320x240@50');
   image = cam.read(10);
   assert(isequal(size(image), [240, 320, 3]) && isa(image, 'uint8') && cam.age >= 0);
+  cam.maxAge = 60;
   first = cam.number;
   assert(isequal(size(cam.read(10)), [240, 320, 3]) && cam.number > first);
   assert(isequal(size(cam.snapshot()), size(getsnapshot(cam))));
   % The same pixels by the mex file, which MATLAB uses.
   assert(numel(unique(image)) > 4);
-  [by_mex, age, number] = kadenz_mex('latest', cam.id, 1);
+  [by_mex, age, number] = kadenz_mex('latest', cam.id, 60);
   assert(isequal(size(by_mex), size(image)) && age >= 0 && number >= cam.number);
   cam.maxAge = 0;
   raises(@() cam.snapshot(), 'old');
@@ -184,20 +185,27 @@ function networks(folder)
   raises(@() net.output('waist yaw', hex2dec('607A'), 0.5), 'from 0 to 255');
   net.start(run);
   cycle = 0;
-  for word = [6, 7, 15]
-    net.set(control, word);
-    for i = 1:50
-      next = net.wait(cycle, 20);
-      assert(next > cycle);
-      cycle = next;
-    end
+  while net.state().operational < 8 && cycle < 20000
+    cycle = net.wait(cycle, 20);
   end
-  net.set([target, control], [1000, 15]);
-  for i = 1:5000
+  % Again where a busy machine let the drive fault: 128 resets it.
+  for round = 1:20
+    for word = [128, 6, 7, 15]
+      net.set(control, word);
+      for i = 1:50
+        next = net.wait(cycle, 20);
+        assert(next > cycle);
+        cycle = next;
+      end
+    end
+    net.set([target, control], [1000, 15]);
+    until = cycle + 2000;
+    while cycle < until && net.get(actual) ~= 1000
+      cycle = net.wait(cycle, 20);
+    end
     if net.get(actual) == 1000
       break
     end
-    cycle = net.wait(cycle, 20);
   end
   assert(isequal(net.get([actual, target]), [1000, 1000]));
   assert(net.state().isRunning && net.state().devices == 8);

@@ -140,8 +140,9 @@ def test_nothing_leaks(tmp_path):
 def test_ctrl_c_ends_a_slow_loop():
     script = """
         import os, signal, threading, kadenz
-        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
+            threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
             next(kadenz.Periodic("0.001Hz"))
             next(kadenz.Periodic("0.001Hz"))
         except KeyboardInterrupt:
@@ -154,9 +155,10 @@ def test_ctrl_c_ends_an_opening():
     script = """
         import os, signal, socket, threading, time, kadenz
         mute = socket.create_server(("127.0.0.1", 0))
-        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         begin = time.monotonic()
         try:
+            threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
             kadenz.Camera(f"rtsp://127.0.0.1:{mute.getsockname()[1]}/stream", timeout=120)
         except KeyboardInterrupt:
             print("ends", time.monotonic() - begin < 60)

@@ -18,7 +18,7 @@ fn measured(folder: &Path, name: &str, path: &Value) -> PathBuf {
     let stop = Stop::default();
     let until = stop.clone();
     let device = std::thread::spawn(move || echo.run(&until));
-    let words = "udp send --rate 200Hz --count 100 --to";
+    let words = "udp send --rate 200Hz --count 100 --timeout 10s --to";
     let mut words: Vec<&str> = words.split(' ').collect();
     words.extend([address.as_str(), "--out", text(&out)]);
     let said = run(&words);

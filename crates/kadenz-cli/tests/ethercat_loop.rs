@@ -16,7 +16,12 @@ use serde_json::Value;
 fn a_running_loop_is_scanned_and_its_process_data_shown_as_over_the_wire() {
     let robot = Robot::start("scan", &["--demo"]);
     robot.is_in_op();
-    let by_loop = robot.ask("scan", &["scan"]);
+    let mut by_loop = Value::Null;
+    // A device leaves OP for a while where a busy machine delays the loop.
+    wait_until(|| {
+        by_loop = robot.ask("scan", &["scan"]);
+        by_loop["devices"][8]["state"] == "OP"
+    });
     let by_wire = answer_of("scan", &["scan", "--sim", "12"]);
     let facts = |json: &Value| -> Vec<Value> {
         let devices = json["devices"].as_array().unwrap().iter();
@@ -27,7 +32,6 @@ fn a_running_loop_is_scanned_and_its_process_data_shown_as_over_the_wire() {
     };
     assert_eq!(facts(&by_loop), facts(&by_wire));
     assert_eq!(by_loop["segment"], format!("loop:{}", robot.name));
-    assert_eq!(by_loop["devices"][8]["state"], "OP");
     let said = robot.say(&["scan"]);
     assert!(
         said.out.contains("12 devices, 66 bytes of outputs"),
@@ -77,13 +81,6 @@ fn memories_and_aliases_are_written_while_a_loop_goes_on() {
     assert_eq!(other.code, 2);
     assert!(other.err.contains("--force"), "{}", other.err);
     robot.goes_on();
-    let json = robot.ask("state", &["state"]);
-    assert!(
-        json["devices"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .all(|it| it["state"] == "OP")
-    );
+    robot.is_in_op();
     assert_ended_well(&robot.end().0);
 }

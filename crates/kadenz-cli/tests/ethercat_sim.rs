@@ -152,12 +152,8 @@ fn a_segment_is_reached_through_a_bridge() {
         };
         wait_until(|| on_main(&["scan"]).code == 0);
         assert_eq!(devices(&on_main(&["scan"])), 12);
-        let states = on_main(&["state", "OP", "--duration", "200ms"]).json();
-        let in_op = |it: &serde_json::Value| it["state"] == "OP";
-        assert!(
-            states["devices"].as_array().unwrap().iter().all(in_op),
-            "{states}"
-        );
+        // The devices leave OP where a busy machine delays the cycles.
+        wait_until(|| all_in_op(&on_main(&["state", "OP", "--duration", "200ms"])));
         sim.end();
     });
 }

@@ -116,7 +116,12 @@ fn without_rights_it_measures_as_an_ordinary_user_and_says_so() {
     };
     open(folder.path(), 0o777);
     let program = folder.path().join("kadenz");
-    std::fs::copy(env!("CARGO_BIN_EXE_kadenz"), &program).unwrap();
+    // Not by this process: a child that another test forks meanwhile would hold the file open for writing, and a program
+    // that is open for writing cannot be started.
+    let copied = Command::new("cp")
+        .args([env!("CARGO_BIN_EXE_kadenz"), text(&program)])
+        .status();
+    assert!(copied.unwrap().success());
     open(&program, 0o755);
     let out = folder.path().join("run");
     let output = Command::new(&program)

@@ -6,10 +6,10 @@ mod common;
 use common::*;
 
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -163,18 +163,28 @@ fn ctrl_c_ends_it_and_what_was_measured_is_printed() {
 #[test]
 fn a_signal_that_comes_twice_at_once_is_one_request() {
     let folder = folder();
-    let mut command = kadenz(&little(folder.path(), "cpu"));
-    command.arg("--json");
-    let (child, _err) = start(command);
-    // As `timeout` ends its child: the child first, then its group.
-    let script = "kill -TERM $0; sleep 0.02; kill -TERM $0";
-    let mut shell = Command::new("sh");
-    shell.args(["-c", script, &child.id().to_string()]);
-    assert!(shell.status().unwrap().success());
-    let (code, out) = end(child);
-    assert_eq!(code, 0);
-    let json: Value = serde_json::from_str(&out).unwrap();
-    assert!(load(&json, "cpu")["rates"].is_array());
+    // On a busy machine the second signal may come so late that it is a request of its own; then the test tries again.
+    for _ in 0..5 {
+        let mut command = kadenz(&little(folder.path(), "cpu"));
+        command.arg("--json");
+        let (child, _err) = start(command);
+        // As `timeout` ends its child: the child first, then its group.
+        let script = "kill -TERM $0; sleep 0.02; kill -TERM $0";
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script, &child.id().to_string()]);
+        let begin = Instant::now();
+        assert!(shell.status().unwrap().success());
+        let took = begin.elapsed();
+        let (code, out) = end(child);
+        if code == 2 && took > Duration::from_millis(100) {
+            continue;
+        }
+        assert_eq!(code, 0, "two signals within {took:?}");
+        let json: Value = serde_json::from_str(&out).unwrap();
+        assert!(load(&json, "cpu")["rates"].is_array());
+        return;
+    }
+    panic!("this machine never sent two signals within 100 ms");
 }
 
 #[test]
@@ -256,6 +266,15 @@ fn it_runs_at_ordinary_priority_though_started_at_a_real_time_one() {
     assert_eq!(end(child).0, 0);
 }
 
+/// Writes a program, but not by this process: a child that another test forks meanwhile would hold the file open for
+/// writing, and a program that is open for writing cannot be started.
+fn write_program(program: &Path, script: &str) {
+    let write = r#"printf %s "$1" >"$0" && chmod 755 "$0""#;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", write, text(program), script]);
+    assert!(shell.status().unwrap().success());
+}
+
 /// A program named `stress-ng` that writes its process number, runs until a signal ends it, and then prints figures.
 fn fake_stress_ng(folder: &Path) -> String {
     let script = r#"#!/bin/sh
@@ -275,8 +294,7 @@ echo $$ > "$FAKE/number"
 wait
 "#;
     let program = folder.join("stress-ng");
-    std::fs::write(&program, script).unwrap();
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&program, script);
     format!("{}:{}", folder.display(), std::env::var("PATH").unwrap())
 }
 
@@ -335,7 +353,7 @@ fn another_program_that_fails_is_reported_with_its_last_words() {
     let (fake, work) = (folder(), folder());
     let mut command = with_fake(fake.path(), work.path());
     let program = fake.path().join("stress-ng");
-    std::fs::write(&program, "#!/bin/sh\necho no such stressor >&2\nexit 3\n").unwrap();
+    write_program(&program, "#!/bin/sh\necho no such stressor >&2\nexit 3\n");
     let said = Said::of(command.output().unwrap());
     assert_eq!(said.code, 2, "{}", said.err);
     assert!(said.err.contains("no such stressor"), "{}", said.err);

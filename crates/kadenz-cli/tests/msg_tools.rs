@@ -3,7 +3,7 @@
 
 mod common;
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::UdpSocket;
 use std::process::{Child, Stdio};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl OwnBus {
             folder: folder(),
         };
         std::fs::write(bus.folder.path().join("pose.lcm"), POSE).unwrap();
-        let echo = bus.start(&["echo", "PROBE", "--count", "1", "--duration", "3s"]);
+        let echo = bus.start(&["echo", "PROBE", "--count", "1", "--duration", "30s"]);
         let beat = bus.start(&parted("pub PROBE --hex 0011223344556677 --rate 20Hz"));
         let heard = Said::of(echo.wait_with_output().unwrap());
         end(beat);
@@ -247,13 +247,12 @@ fn lines_of_standard_input_are_published_each() {
     };
     let types = bus.types().to_owned();
     let mut echo = bus.start(&parted(&format!(
-        "echo GOAL|READY --types {types} --count 4 --duration 10s --json"
+        "echo GOAL|READY --types {types} --duration 60s --json"
     )));
-    let mut heard = BufReader::new(echo.stdout.take().unwrap());
+    let mut heard = BufReader::new(echo.stdout.take().unwrap()).lines();
     // Messages before the subscription are lost, so the test waits for a first one.
     let ready = bus.start(&["pub", "READY", "--hex", "00", "--rate", "20Hz"]);
-    let mut first = String::new();
-    heard.read_line(&mut first).unwrap();
+    heard.next().unwrap().unwrap();
     end(ready);
     let mut goals = bus.start(&parted(&format!(
         "pub GOAL robot.pose_t - --types {types} --json"
@@ -275,17 +274,14 @@ fn lines_of_standard_input_are_published_each() {
         said.err
     );
     assert_described("msg", "pub", &said.json());
-    let mut rest = String::new();
-    heard.read_to_string(&mut rest).unwrap();
-    echo.wait().unwrap();
-    let goals: Vec<Value> = rest
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap())
-        .filter(|it| it["channel"] == "GOAL")
-        .map(|it| it["message"]["utime"].clone())
-        .collect();
     // The subscriber may have received READY more than once.
-    assert!(!goals.is_empty() && goals[0] == 0, "{goals:?}");
+    let goal = heard.find_map(|line| {
+        let message: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        (message["channel"] == "GOAL").then_some(message)
+    });
+    end(echo);
+    let goal = goal.expect("echo ended before a goal came");
+    assert_eq!(goal["message"]["utime"], 0, "{goal}");
 }
 
 #[test]
@@ -447,14 +443,10 @@ fn a_bridge_carries_both_ways_and_never_in_circles() {
     };
     let report = end(bridge).json();
     let carried = |way: usize| report["ways"][way]["carried"].as_u64().unwrap();
-    assert!(
-        carried(0) >= 3 && carried(0) <= published(&posed),
-        "{report}"
-    );
-    assert!(
-        carried(1) >= 3 && carried(1) <= published(&backed),
-        "{report}"
-    );
+    // Questions for types and their answers are carried, too; a circle would multiply the count.
+    let most = |said: &Said| published(said) + 20;
+    assert!(carried(0) >= 3 && carried(0) <= most(&posed), "{report}");
+    assert!(carried(1) >= 3 && carried(1) <= most(&backed), "{report}");
 }
 
 #[test]

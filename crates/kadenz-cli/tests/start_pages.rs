@@ -36,7 +36,8 @@ fn shape(text: &str) -> Vec<String> {
                 .chars()
                 .filter(|c| !c.is_ascii_digit() && !".,".contains(*c))
                 .collect();
-            shape.push(format!("{kept}0"));
+            // pandas prints large figures as 3.1e+06.
+            shape.push(format!("{}0", kept.trim_end_matches("e+")));
         } else if !is_unit {
             shape.push(word.to_owned());
         }
@@ -149,11 +150,12 @@ impl Page {
 
     /// Runs a block of shell; an error says where it failed.
     fn run(&mut self, block: &Block) -> Result<(), String> {
-        // A busy machine may miss a limit (exit code 1).
-        let script = format!(
-            "set -E; trap 'code=$?; [ $code -le 1 ] || exit $code' ERR\n{}wait\n",
-            block.text
-        );
+        // A busy machine may miss a limit (exit code 1). A recorder in the background listens before the next command.
+        let listens =
+            "for n in $(seq 600); do grep -qs '^recording ' .said && break; sleep 0.1; done";
+        let text = block.text.replace(" &\n", &format!(" &\n{listens}\n"));
+        let script =
+            format!("set -E; trap 'code=$?; [ $code -le 1 ] || exit $code' ERR\n{text}wait\n");
         let programs = self.folder.path().join(".programs");
         let mut folders = vec![programs];
         folders.extend(python_with_pandas().filter(|_| block.mark.contains("pandas")));
@@ -161,7 +163,12 @@ impl Page {
         folders.extend(std::env::split_paths(&path));
         let port = UdpSocket::bind("0.0.0.0:0").unwrap().local_addr().unwrap();
         let output = Command::new("timeout")
-            .args([HANGS_AFTER, "bash", "-c", &format!("exec 2>&1; {script}")])
+            .args([
+                HANGS_AFTER,
+                "bash",
+                "-c",
+                &format!("exec >.said 2>&1; {script}"),
+            ])
             .current_dir(self.folder.path())
             .env("PATH", std::env::join_paths(folders).unwrap())
             .env("HOME", self.folder.path())
@@ -173,7 +180,8 @@ impl Page {
             .stdin(std::process::Stdio::null())
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let said = std::fs::read(self.folder.path().join(".said")).unwrap();
+        let said = String::from_utf8_lossy(&said).into_owned();
         let place = format!("{}:{}", self.name, block.line);
         self.ran += 1;
         match output.status.code() {

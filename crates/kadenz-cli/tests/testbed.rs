@@ -190,9 +190,18 @@ fn ask(to: &str, count: u32) -> u32 {
         socket.send(&[(number % 256) as u8; 200]).unwrap();
         std::thread::sleep(Duration::from_millis(1));
     }
+    // A busy machine may delay an answer; after the last one, an answer too many would come at once.
+    let wait_for_next = |milliseconds| {
+        let wait = Some(Duration::from_millis(milliseconds));
+        socket.set_read_timeout(wait).unwrap();
+    };
+    wait_for_next(10_000);
     let mut answers = 0;
     while let Ok(length) = socket.recv(&mut bytes) {
         answers += u32::from(length == 200);
+        if answers == count {
+            wait_for_next(500);
+        }
     }
     answers
 }

@@ -210,7 +210,7 @@ fn lost_packets_decide_where_a_limit_is_stated() {
     ] {
         let folder = folder();
         let out = folder.path().join("run");
-        let all = ["--count", "10", "--timeout", "500ms", "--out", text(&out)];
+        let all = ["--count", "10", "--timeout", "5s", "--out", text(&out)];
         let limit = limit.as_ref().map_or(&[][..], |it| &it[..]);
         let said = send(&both, &[&all[..], limit].concat());
         assert_eq!(said.code, code, "{limit:?}: {}", said.err);

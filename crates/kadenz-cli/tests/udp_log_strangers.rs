@@ -77,7 +77,7 @@ fn introduce(socket: &UdpSocket, run: u32) -> HandshakeEvent {
 
 fn send(echo: &Listener, log: &Listener, out: &Path) -> Value {
     let said = run_line(&format!(
-        "udp send --to {} --count 20 --rate 1kHz --log {} --out {}",
+        "udp send --to {} --count 20 --rate 1kHz --timeout 10s --log {} --out {}",
         echo.address,
         log.address,
         text(out)

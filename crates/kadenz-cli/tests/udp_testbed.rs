@@ -240,6 +240,8 @@ fn of_a_whole_robot_each_device_is_counted_for_itself() {
         "200",
         "--warm-up",
         "0",
+        "--timeout",
+        "10s",
     ];
     let counted = counted(&lossy, &burst);
     let flows = counted.network["flows"].as_array().unwrap();

@@ -3,9 +3,11 @@
 
 mod pose;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kadenz_msg::bus::{Bus, Contract, RecvError, SubscriptionOptions, WhenFull};
 use kadenz_rt::tuning::Tuning;
@@ -147,17 +149,23 @@ fn a_thread_that_receives_in_the_background_ends_at_once() {
     let rounds = std::thread::spawn(move || {
         let bus = bus();
         let mut all = bus.aggregator("POSE").unwrap();
+        let mut ends = Vec::new();
         for number in 0..400 {
             let receiving = bus.receive_in_background(Tuning::default()).unwrap();
             bus.publish("POSE", &pose(number)).unwrap();
             assert!(all.next_message(LONG).unwrap().is_some());
+            let began = Instant::now();
             drop(receiving);
+            ends.push(began.elapsed());
         }
         assert_eq!(all.watcher().counters().received, 400);
-        done.send(()).unwrap();
+        ends.sort_unstable();
+        done.send(ends[ends.len() / 2]).unwrap();
     });
-    ended.recv_timeout(LONG).expect("the threads end at once");
+    let median = ended.recv_timeout(Duration::from_secs(120));
+    let median = median.expect("the threads end");
     rounds.join().unwrap();
+    assert!(median < Duration::from_millis(50), "{median:?}");
 }
 
 #[test]
@@ -222,9 +230,10 @@ fn many_threads_wait_on_one_bus_and_each_gets_its_own() {
     let bus = bus();
     let options = SubscriptionOptions::with_queue(2000);
     let (ready, readied) = sync_channel(THREADS as usize);
+    let received = Arc::new(AtomicI64::new(0));
     let receivers: Vec<_> = (0..THREADS)
         .map(|index| {
-            let (bus, ready) = (bus.clone(), ready.clone());
+            let (bus, ready, received) = (bus.clone(), ready.clone(), Arc::clone(&received));
             thread::spawn(move || {
                 let name = format!("C{index}");
                 let mut own = bus.subscribe_with::<Pose>(&name, &options).unwrap();
@@ -232,6 +241,7 @@ fn many_threads_wait_on_one_bus_and_each_gets_its_own() {
                 for number in 0..MESSAGES {
                     let incoming = own.recv(LONG).unwrap().unwrap();
                     assert_eq!(incoming.message.number, number);
+                    received.fetch_add(1, Ordering::Relaxed);
                 }
             })
         })
@@ -243,9 +253,12 @@ fn many_threads_wait_on_one_bus_and_each_gets_its_own() {
         for index in 0..THREADS {
             bus.publish(&format!("C{index}"), &pose(number)).unwrap();
         }
-        if number % 50 == 0 {
-            // The bus holds 1024 messages that no subscriber has fetched.
-            thread::sleep(Duration::from_millis(5));
+        // The bus holds 1024 messages that no subscriber has fetched.
+        let sent = (number + 1) * THREADS;
+        let end = Instant::now() + Duration::from_secs(60);
+        while sent - received.load(Ordering::Relaxed) > 500 {
+            assert!(Instant::now() < end, "the receivers do not go on");
+            thread::sleep(Duration::from_millis(1));
         }
     }
     for receiver in receivers {

@@ -122,6 +122,13 @@ fn lcm_logger_writes_down_what_we_publish() {
         bus.publish_bytes(&channel(number), payload).unwrap();
         // The logger's socket holds 200 kB by default.
         thread::sleep(Duration::from_millis(5));
+        if payload.len() >= 1000 {
+            until("lcm-logger has written a long one", || {
+                // The logger writes when the next message arrives.
+                bus.publish_bytes("WAKE", b"up").unwrap();
+                logged(&path).len() > number
+            });
+        }
     }
     let last = channel(payloads.len() - 1);
     until("lcm-logger has written the last one", || {

@@ -48,10 +48,10 @@ export const tests = {
   "charts follow the width of the window": async ({ open }) => {
     const page = await open("check");
     await page.setViewportSize({ width: 700, height: 900 });
-    await page.waitForTimeout(300);
-    const widths = await page.evaluate(() =>
-      Kadenz.figures.map(({ plot, chart }) => [plot.clientWidth, chart.getWidth()]));
-    for (const [place, chart] of widths) assert.equal(chart, place);
+    // They follow in a frame, which a busy machine may draw late.
+    await page.waitForFunction(() =>
+      document.documentElement.clientWidth <= 700 &&
+      Kadenz.figures.every(({ plot, chart }) => chart.getWidth() === plot.clientWidth));
     await page.context().close();
   },
 

@@ -17,7 +17,7 @@ use crate::repository::Repository;
 
 /// Tries of a test, and its words when it overran a limit of its own: it waits 10 ms for a device's memory, and a
 /// machine that is busy, or whose host is, takes longer in any case.
-const TRIES: usize = 3;
+const TRIES: usize = 10;
 const OVERRUN: &str = "Timeout(";
 
 /// The exit code of `beside_segment` where rights are missing.

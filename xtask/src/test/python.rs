@@ -37,8 +37,14 @@ pub(super) fn package(repository: &Repository, tally: &mut Tally) -> Result<Outc
     let mut create = repository.command(&python.to_string_lossy());
     process::output(create.args(["-m", "venv", "--clear"]).arg(&environment))?;
     let fresh = environment.join("bin/python");
-    let mut install = run(repository, &fresh, &["-m", "pip", "install", "--quiet"]);
-    process::output(install.arg(wheel).args(PACKAGES))?;
+    let install = || {
+        let mut install = run(repository, &fresh, &["-m", "pip", "install", "--quiet"]);
+        process::output(install.arg(&wheel).args(PACKAGES))
+    };
+    // An index that does not answer for a moment must not end the steps that follow.
+    if let Err(error) = install().or_else(|_| install()) {
+        return Ok(Outcome::Failed(format!("{error:#}")));
+    }
 
     // The wheel also installs the program.
     let mut version = repository.command(&environment.join("bin/kadenz").to_string_lossy());

@@ -86,6 +86,8 @@ public final class Waiting {
             Subscription<Message> all = bus.subscribe("A|B", (Class<Message>) null, 2 * each, false);
             Check.Other[] publishers = new Check.Other[2];
             int[][] seen = new int[2][];
+            java.util.concurrent.atomic.AtomicInteger taken = new java.util.concurrent.atomic.AtomicInteger();
+            long end = System.nanoTime() + 60_000_000_000L;
             for (int at = 0; at < 2; at++) {
                 String channel = at == 0 ? "A" : "B";
                 publishers[at] = new Check.Other(() -> {
@@ -98,8 +100,13 @@ public final class Waiting {
             for (int at = 0; at < 2; at++) {
                 int[] counts = seen[at] = new int[2];
                 receivers[at] = new Check.Other(() -> {
-                    for (Received<Message> it; (it = all.getNextMessage(2_000)) != null; ) {
-                        counts[it.channel.equals("A") ? 0 : 1]++;
+                    while (taken.get() < 2 * each) {
+                        Received<Message> it = all.getNextMessage(100);
+                        Check.that(it != null || System.nanoTime() < end, taken);
+                        if (it != null) {
+                            counts[it.channel.equals("A") ? 0 : 1]++;
+                            taken.incrementAndGet();
+                        }
                     }
                 });
             }
@@ -109,6 +116,7 @@ public final class Waiting {
             for (Check.Other it : receivers) {
                 Check.same(null, it.end());
             }
+            Check.same(null, all.getNextMessage(100));
             Check.same(each, seen[0][0] + seen[1][0]);
             Check.same(each, seen[0][1] + seen[1][1]);
         }

@@ -84,6 +84,15 @@ pub(crate) fn in_a_network(test: &str, work: impl FnOnce() + Send) {
     }
 }
 
+/// Whether a command succeeded, and all devices in its answer are in OP.
+pub(crate) fn all_in_op(said: &Said) -> bool {
+    said.code == 0 && {
+        let json = said.json();
+        let devices = json["devices"].as_array().unwrap();
+        devices.iter().all(|it| it["state"] == "OP")
+    }
+}
+
 /// Runs a command of `kadenz ethercat` on `near`.
 pub(crate) fn near(arguments: &[&str]) -> Said {
     run(&[&["ethercat"], arguments, &["--interface", "near"]].concat())

@@ -4,11 +4,11 @@ fn memq() -> Bus {
     Bus::open("memq://").unwrap()
 }
 
-/// Joins two buses for a moment, publishes messages meanwhile, and returns the counts.
+/// Joins two buses for seconds, which a busy machine may need, publishes messages meanwhile, and returns the counts.
 fn carried(options: BridgeOptions, publish: impl FnOnce(&Bus, &Bus)) -> Vec<Carried> {
     let (from, to) = (memq(), memq());
     let options = BridgeOptions {
-        duration: Some(Duration::from_millis(200)),
+        duration: Some(Duration::from_secs(5)),
         ..options
     };
     let mut bridge = Bridge::join(&from, &to, &options).unwrap();

@@ -11,10 +11,10 @@ use kadenz_msg::provider::{Inlet, More, Outlet, Provider, Wait};
 use kadenz_rt::clock;
 
 /// The beginning of the messages by which an outlet and an inlet verify their connection.
-const MARK: &[u8] = b"JOIN!";
+pub(crate) const MARK: &[u8] = b"JOIN!";
 
 /// The longest wait of a test.
-const TIMEOUT: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A copy of a received message.
 #[derive(Debug, Clone)]

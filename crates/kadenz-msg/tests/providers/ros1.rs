@@ -52,7 +52,7 @@ pub(crate) fn master_at(port: u16) -> Master {
         .env("ROS_LOG_DIR", logs.path())
         .env("ROS_IP", "127.0.0.1");
     let program = Program::start(&mut command);
-    let end = clock::now() + Duration::from_secs(10);
+    let end = clock::now() + Duration::from_secs(60);
     while TcpStream::connect(("127.0.0.1", port)).is_err() {
         assert!(clock::now() < end, "the master does not listen");
         thread::sleep(Duration::from_millis(20));

@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -124,13 +124,18 @@ fn whatever_a_server_says_the_call_ends_with_an_error() {
 #[test]
 fn after_a_call_that_was_too_late_the_next_one_gets_its_own_answer() {
     let (ros, _) = master(None);
-    let server = offer(&ros, 1, |request| {
-        thread::sleep(Duration::from_millis(u64::from(request[0])));
+    let (release, released) = mpsc::sync_channel(1);
+    let released = Mutex::new(released);
+    let server = offer(&ros, 1, move |request| {
+        if request[0] == 250 {
+            released.lock().unwrap().recv_timeout(SOON).unwrap();
+        }
         Ok(request.to_vec())
     });
     let mut client = ros.service_client("/a", "*");
     client.call(&[0], SOON).unwrap();
     let late = client.call(&[250], Duration::from_millis(20));
+    release.send(()).unwrap();
     assert!(matches!(late, Err(ServiceError::TimedOut { .. })));
     assert_eq!(client.call(&[1], SOON).unwrap(), [1]);
     drop(server);

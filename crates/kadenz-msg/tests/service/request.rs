@@ -1,5 +1,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -108,15 +109,17 @@ fn a_server_that_dies_in_the_middle_is_a_timeout_and_its_successor_answers() {
 #[test]
 fn a_late_answer_is_not_taken_for_that_of_the_next_call() {
     let bus = bus();
-    let slow = bus.serve("NEXT", Tuning::default(), |pose: &Pose| {
+    let (release, released) = mpsc::sync_channel(1);
+    let slow = bus.serve("NEXT", Tuning::default(), move |pose: &Pose| {
         if pose.number == 1 {
-            thread::sleep(SHORT * 4);
+            released.recv_timeout(LONG).unwrap();
         }
         next(pose)
     });
     let slow = slow.unwrap();
     let mut client = client(&bus);
     assert!(client.call(&pose(1), SHORT).is_err());
+    release.send(()).unwrap();
     assert_eq!(client.call(&pose(10), LONG).unwrap().number, 11);
     assert_eq!(client.ignored(), 1, "the late one came first");
     wait_until("both were answered", || slow.counters().answered == 2);

@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::os::linux::memory::Mapping;
-use crate::own_file::{self, Access, OwnFileError, Trusted, try_lock};
+use crate::own_file::{self, Access, OwnFileError, Trusted, try_lock, try_lock_shared};
 
 /// Where shared memory is on Linux.
 const FOLDER: &str = "/dev/shm";
@@ -157,6 +157,9 @@ impl Drop for Owner {
         if own_file::is_at(&self.file, &self.path) {
             let _ = std::fs::remove_file(&self.path);
         }
+        // A child process that was just forked holds the descriptor, and so the lock, until it starts its program.
+        // Only now: the name of memory without a lock may be taken over.
+        let _ = self.file.unlock();
     }
 }
 
@@ -255,9 +258,9 @@ impl Viewer {
     #[must_use]
     pub fn owner_lives(&self) -> bool {
         // A lock belongs to its descriptor: this check opens one of its own, and closing it releases the lock that
-        // the check may have taken.
+        // the check may have taken. It shares that lock with others that look: only the owner's is exclusive.
         File::open(format!("/proc/self/fd/{}", number(&self.file)))
-            .and_then(|file| try_lock(&file))
+            .and_then(|file| try_lock_shared(&file))
             .is_ok_and(|free| !free)
     }
 }
@@ -275,13 +278,21 @@ fn path_of(name: &str) -> Result<PathBuf, SharedError> {
         .ok_or_else(|| SharedError::Name(name.to_owned()))
 }
 
-/// Takes the lock that an owner holds, unless another owner has it. A viewer that checks whether the owner lives
-/// holds it for a moment.
+/// Takes the lock that an owner holds, unless another owner has it. Viewers that check whether the owner lives share
+/// it for a moment, which is long where the system lets them wait; a [`sweep`] has it alone for a moment.
 fn lock_soon(file: &File) -> io::Result<bool> {
-    const TRIES: u32 = 20;
-    for _ in 1..TRIES {
+    const OWNED: u32 = 20;
+    const VIEWED: u32 = 5000;
+    let (mut owned, mut viewed) = (0, 0);
+    while owned < OWNED && viewed < VIEWED {
         if try_lock(file)? {
             return Ok(true);
+        }
+        if try_lock_shared(file)? {
+            file.unlock()?;
+            viewed += 1;
+        } else {
+            owned += 1;
         }
         std::thread::sleep(Duration::from_millis(1));
     }

@@ -233,7 +233,7 @@ fn a_camera_that_falls_silent_is_distinguished_from_one_that_only_waits() {
         camera.frame(0, 1, IDR);
         assert!(camera.request().starts_with("TEARDOWN"));
     });
-    let silence = Duration::from_millis(300);
+    let silence = Duration::from_secs(3);
     let mut source = RtspSource::open(
         &url,
         &NetworkOptions {
@@ -299,7 +299,7 @@ fn a_forged_goodbye_by_udp_ends_nothing_and_silence_after_it_does() {
         assert!(camera.request().starts_with("TEARDOWN"));
     });
     let options = NetworkOptions {
-        silence: Duration::from_secs(1),
+        silence: Duration::from_secs(3),
         ..options()
     };
     let mut source = RtspSource::open(&(url + "?kadenz-transport=udp"), &options).unwrap();

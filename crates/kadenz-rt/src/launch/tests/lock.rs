@@ -68,6 +68,17 @@ fn a_locked_program_is_otherwise_as_it_would_be() {
     }
 }
 
+/// Waits until no process writes a program that this one has just written: a child process that another test was
+/// forking meanwhile holds the descriptor until it starts its own program.
+fn wait_for_writers(program: &std::path::Path) {
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while let Err(error) = Command::new(program).status() {
+        let is_busy = error.kind() == std::io::ErrorKind::ExecutableFileBusy;
+        assert!(is_busy && std::time::Instant::now() < end, "{error}");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
 #[test]
 fn what_a_lock_would_harm_or_not_reach_is_started_without() {
     let folder = tempfile::tempdir().unwrap();
@@ -82,6 +93,7 @@ fn what_a_lock_would_harm_or_not_reach_is_started_without() {
         ..Launch::default()
     };
     for (file, word) in [(set_id, "gains rights"), (by_env, "`env` starts")] {
+        wait_for_writers(&file);
         let (_, measures) = output(Command::new(&file), &launch);
         let lock = measure(&measures, "memory_lock");
         assert!(!lock.ok);

@@ -34,7 +34,7 @@ pub const VERSION: u32 = 1;
 const MAX: u64 = 4 << 20;
 /// How often a claim is tried whose owner is dead or not known: a process that only looks at a claim holds its lock
 /// for a moment.
-const TRIES: u32 = 100;
+const TRIES: u32 = 2000;
 /// Pause between two tries.
 const PAUSE: Duration = Duration::from_millis(2);
 
