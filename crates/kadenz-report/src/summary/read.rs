@@ -179,13 +179,10 @@ impl Summary {
             warnings: reader.run().warnings.clone(),
             testbed_error: None,
         };
-        let any_stated = reader
-            .run()
-            .series
-            .iter()
-            .any(|it| it.deadline_ns.is_some());
+        let described = &reader.run().series;
+        let any_stated = described.iter().any(|it| it.deadline_ns.is_some());
         let mut buckets = 0;
-        for series in &reader.run().series {
+        for series in described {
             let judged = series.deadline_ns.is_some() || !any_stated;
             let mut reading = SummaryReader {
                 reader: &reader,
