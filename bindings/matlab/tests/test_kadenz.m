@@ -199,8 +199,8 @@ function networks(folder)
       end
     end
     net.set([target, control], [1000, 15]);
-    until = cycle + 2000;
-    while cycle < until && net.get(actual) ~= 1000
+    last = cycle + 2000;
+    while cycle < last && net.get(actual) ~= 1000
       cycle = net.wait(cycle, 20);
     end
     if net.get(actual) == 1000

@@ -278,7 +278,10 @@ fn a_running_loop_s_devices_are_asked_and_set_while_it_goes_on() {
     let json = ask("state", &["state", "PREOP", "--device", "torso imu"]);
     assert_eq!(json["devices"][0]["state"], "PREOP");
     // A device leaves OP for a while where a busy machine delays the loop.
-    let in_op = |arguments: &[&str]| ask("state", arguments)["devices"][0]["state"] == "OP";
+    let in_op = |arguments: &[&str]| {
+        let said = words(&[arguments, &of, &["--json"]].concat());
+        said.code == 0 && said.json()["devices"][0]["state"] == "OP"
+    };
     wait_until(|| in_op(&["state"]));
     wait_until(|| in_op(&["state", "OP", "--device", "torso imu"]));
     let cycles = || answer_of("stats", &["stats", &name])["stats"]["cycles"].as_u64();
@@ -317,6 +320,7 @@ fn assert_shows_its_state(name: &str) {
     );
     let watch = ["ethercat", "stats", name, "--watch", "100ms", "--json"];
     let mut watch = kadenz(&watch)
+        .args(["--duration", "60s"])
         .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();

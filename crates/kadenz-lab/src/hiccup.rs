@@ -130,11 +130,13 @@ pub fn experiment(
     stop: &Stop,
     watch: &mut dyn Watch,
 ) -> Result<HiccupOutcome, ExperimentError> {
+    // A signal may come before the program has started.
+    let relay = SignalRelay::install();
     let mut run = session::begin(&experiment.measuring.session)?;
     let members = members(&experiment, &mut run)?;
     let control = experiment.control.map(Control::start).transpose()?;
     let mut program = match experiment.program {
-        Some(command) => MeasuredProgram::start(command, stop)?,
+        Some(command) => MeasuredProgram::start(command, relay, stop)?,
         None => None,
     };
     stop.wait(experiment.start_delay);
@@ -235,10 +237,13 @@ struct MeasuredProgram {
 }
 
 impl MeasuredProgram {
-    /// Starts it, unless the stop was requested before: the signal would not reach it.
-    fn start(mut command: Command, stop: &Stop) -> Result<Option<Self>, ExperimentError> {
+    /// Starts it, unless the stop was requested before.
+    fn start(
+        mut command: Command,
+        relay: SignalRelay,
+        stop: &Stop,
+    ) -> Result<Option<Self>, ExperimentError> {
         let program = command.get_program().to_string_lossy().into_owned();
-        let relay = SignalRelay::install();
         if stop.requested() {
             return Ok(None);
         }
@@ -404,8 +409,8 @@ mod tests {
     fn a_program_that_is_not_waited_for_is_ended() {
         let mut command = Command::new("sleep");
         command.arg("1000");
-        let program = MeasuredProgram::start(command, &Stop::default()).unwrap();
-        let program = program.unwrap();
+        let program = MeasuredProgram::start(command, SignalRelay::install(), &Stop::default());
+        let program = program.unwrap().unwrap();
         let process = std::path::PathBuf::from(format!("/proc/{}", program.child.id()));
         assert!(process.exists());
         drop(program);
@@ -416,8 +421,9 @@ mod tests {
     fn no_program_starts_after_the_stop() {
         let stop = Stop::default();
         stop.request();
-        let started = MeasuredProgram::start(Command::new("sleep"), &stop).unwrap();
-        assert!(started.is_none());
+        let command = Command::new("sleep");
+        let started = MeasuredProgram::start(command, SignalRelay::install(), &stop);
+        assert!(started.unwrap().is_none());
     }
 
     #[test]

@@ -49,7 +49,7 @@ export const tests = {
     const max = await page.evaluate(() => Kadenz.data.series[0].max);
     for (const [limit, word] of [[max, "kept"], [max - 1, "missed"]]) {
       await page.evaluate((ns) => (location.hash = `#deadline=${ns}ns`), limit);
-      await page.waitForFunction((word) => document.querySelector("#what-if tbody").innerText.includes(word), word);
+      await page.waitForFunction((ns) => Kadenz.whatIf === ns, limit);
       assert.equal((await rows(page))[0][1], word);
     }
     await page.context().close();

@@ -119,7 +119,7 @@ impl Verdict {
         self
     }
 
-    /// True if there were samples, none of them was above the limit, and no value of the run was lost.
+    /// True if there were samples, none of them was above the limit, and no value of an imported run was lost.
     #[must_use]
     pub fn kept(&self) -> bool {
         self.count > 0 && self.misses == 0 && self.standing != Standing::ValuesLost
@@ -153,7 +153,7 @@ pub struct DeadlineOutput {
     pub longest_run: Option<u64>,
     /// Misses per hour of measuring; `null` when the duration is unknown.
     pub misses_per_hour: Option<f64>,
-    /// Whether there were samples, none of them was above the limit, and no value of the run was lost.
+    /// Whether there were samples, none of them was above the limit, and no value of an imported run was lost.
     pub kept: bool,
     /// Whether there are enough samples to claim at least 99 %, or a miss to disprove it.
     pub enough_samples: bool,

@@ -16,9 +16,9 @@
 //! chance does not fail a build. Without it the measured ratio decides.
 //!
 //! An expression is tested on every series that it names, or on every one. An expression that cannot be decided (a
-//! percentile that the sample does not support, no baseline, no deadline, misses of a run that lost packets, messages or
-//! values) is distinguished from one that failed: it is an error of the question (exit code 2), not of the machine (exit
-//! code 1).
+//! percentile that the sample does not support, no baseline, no deadline) is distinguished from one that failed: it is
+//! an error of the question (exit code 2), not of the machine (exit code 1). Misses are not decided either where
+//! packets, messages or values were lost beyond what the run allows, unless the misses that were counted suffice.
 
 mod check;
 mod parse;

@@ -229,12 +229,18 @@ fn misses_of_a_run_that_lost_values_are_not_decided_unless_enough_are_certain() 
 
 #[test]
 fn round_trips_whose_packets_were_lost_are_not_decided_beyond_what_the_run_allows() {
-    let round_trips = Series {
+    let judged = |name: &str, kind| Series {
         deadline_ns: Some(400_000),
-        ..named(RESPONSE, Kind::Latency)
+        ..named(name, kind)
     };
-    let mut summary = run_of("udp", vec![series_of(round_trips, &[(100_000, 997)])]);
-    let mut with = |lost, max_loss| {
+    let answered = &[(100_000, 997)];
+    let all = vec![
+        series_of(judged(RESPONSE, Kind::Latency), answered),
+        series_of(judged("rtt", Kind::Latency), answered),
+        series_of(judged("lateness", Kind::Lateness), &[(100_000, 1000)]),
+    ];
+    let mut summary = run_of("udp", all);
+    let mut of = |text: &str, lost, max_loss| {
         let flow = Flow {
             sent: 1000,
             lost,
@@ -245,14 +251,20 @@ fn round_trips_whose_packets_were_lost_are_not_decided_beyond_what_the_run_allow
             max_loss,
             ..Network::default()
         });
-        outcome("misses > 0", &[summary.clone()])
+        outcome(text, &[summary.clone()])
     };
-    let lost = with(3, None);
-    assert_eq!(lost.exit_code(), 2);
-    let reason = lost.undecided[0].to_string();
-    assert!(reason.contains("3 lost packets"), "{reason}");
-    assert_eq!(with(3, Some(MaxLoss::Packets(3))).exit_code(), 0);
-    assert_eq!(with(0, None).exit_code(), 0);
+    for text in ["misses > 0", "rtt: misses > 0", "response: misses > 0"] {
+        let lost = of(text, 3, None);
+        assert_eq!(lost.exit_code(), 2, "{text}");
+        let reason = lost.undecided[0].to_string();
+        assert!(reason.contains("3 lost packets"), "{reason}");
+        assert_eq!(of(text, 3, Some(MaxLoss::Packets(3))).exit_code(), 0);
+        assert_eq!(of(text, 4, Some(MaxLoss::Packets(3))).exit_code(), 2);
+        assert_eq!(of(text, 0, None).exit_code(), 0, "{text}");
+    }
+    // Every packet has its lateness, the lost ones too.
+    let lateness = of("lateness: misses > 0", 4, Some(MaxLoss::Packets(3)));
+    assert_eq!(lateness.exit_code(), 0);
 }
 
 #[test]

@@ -200,8 +200,10 @@ impl HistogramTable {
                 "the source ends before its summary: how many values were beyond the histogram is not \
                  known",
             );
-            let text = "the rows of the largest values may be missing".to_owned();
-            sink.warn(LOST, text, None);
+        }
+        if self.overflows.is_empty() && self.max.is_empty() {
+            let text = "the source has no summary: rows of its largest values may be missing";
+            sink.warn(LOST, text.to_owned(), None);
         }
         let limit_ns = scaled(self.limit, width_ns).map_err(|e| ReadError::field("bins", e))?;
         for (thread, bins) in self.columns.into_iter().enumerate() {
