@@ -351,7 +351,8 @@ fn a_testbed_that_is_ended_before_its_program_starts_ends_as_well() {
     let run = bench.folder.path().join("run");
     let words = ["testbed", "run", text(&topology), "--out", text(&run), "--"];
     let mut command = bench.kadenz(&words);
-    let mut running = command.args(["sleep", "1000"]).spawn().unwrap();
+    command.args(["sleep", "1000"]).stderr(Stdio::null());
+    let mut running = command.spawn().unwrap();
     wait_until(|| run.exists());
     signal(&running, "TERM");
     let has_ended = comes_true(|| running.try_wait().unwrap().is_some());

@@ -112,12 +112,15 @@ fn not_done(summary: &Summary, deciding: &[Judged<'_>]) -> Option<String> {
         let of = |(it, _): &Judged<'_>| it.series.value() == value;
         deciding.iter().any(of)
     };
-    lost(summary, judged)
+    lost_beyond_limit(summary, judged)
 }
 
 /// The packets or messages lost beyond what the run allows, where one of the series that `judged` names times them:
 /// "3 lost packets".
-pub(crate) fn lost(summary: &Summary, judged: impl Fn(&str) -> bool) -> Option<String> {
+pub(crate) fn lost_beyond_limit(
+    summary: &Summary,
+    judged: impl Fn(&str) -> bool,
+) -> Option<String> {
     let packets = summary.run.network.as_ref().and_then(|network| {
         let none = judged(RESPONSE).then_some(MaxLoss::Packets(0));
         let limit = network.max_loss.or(none)?;

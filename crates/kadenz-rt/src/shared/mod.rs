@@ -157,8 +157,8 @@ impl Drop for Owner {
         if own_file::is_at(&self.file, &self.path) {
             let _ = std::fs::remove_file(&self.path);
         }
-        // A child process that was just forked holds the descriptor, and so the lock, until it starts its program.
-        // Only now: the name of memory without a lock may be taken over.
+        // A child process that was just forked holds the descriptor, and so the lock, until it starts its program. The
+        // file is removed first: another process may take over one that nobody has locked.
         let _ = self.file.unlock();
     }
 }
@@ -279,12 +279,15 @@ fn path_of(name: &str) -> Result<PathBuf, SharedError> {
 }
 
 /// Takes the lock that an owner holds, unless another owner has it. Viewers that check whether the owner lives share
-/// it for a moment, which is long where the system lets them wait; a [`sweep`] has it alone for a moment.
+/// the lock until the check is done, on a busy machine perhaps for seconds; a [`sweep`] holds it exclusively for a
+/// moment.
 fn lock_soon(file: &File) -> io::Result<bool> {
-    const OWNED: u32 = 20;
-    const VIEWED: u32 = 5000;
+    /// Tries, 1 ms apart, while the lock is held exclusively: by an owner, or by a sweep.
+    const MAX_OWNED: u32 = 20;
+    /// Tries, 1 ms apart, while viewers share it.
+    const MAX_VIEWED: u32 = 5000;
     let (mut owned, mut viewed) = (0, 0);
-    while owned < OWNED && viewed < VIEWED {
+    while owned < MAX_OWNED && viewed < MAX_VIEWED {
         if try_lock(file)? {
             return Ok(true);
         }

@@ -97,6 +97,34 @@ fn viewers_that_look_whether_the_owner_lives_keep_no_new_owner_out() {
 }
 
 #[test]
+fn a_viewer_whose_check_takes_long_keeps_no_new_owner_out() {
+    let name = name("long-check");
+    // As a killed owner leaves it.
+    let path = path_of(&name).unwrap();
+    std::fs::write(&path, [1; 8]).unwrap();
+    let check = File::open(&path).unwrap();
+    assert!(try_lock_shared(&check).unwrap());
+    std::thread::scope(|scope| {
+        let owner = scope.spawn(|| Owner::create(&name, 1));
+        std::thread::sleep(Duration::from_millis(200));
+        drop(check);
+        owner.join().unwrap().unwrap();
+    });
+}
+
+#[test]
+fn an_owner_has_ended_although_a_child_process_still_holds_its_file() {
+    let name = name("held");
+    let owner = Owner::create(&name, 1).unwrap();
+    let viewer = Viewer::open(&name).unwrap();
+    // A process that was just forked shares the open file.
+    let held_by_child = owner.file.try_clone().unwrap();
+    drop(owner);
+    assert!(!viewer.owner_lives());
+    drop(held_by_child);
+}
+
+#[test]
 fn what_another_made_of_the_name_is_neither_waited_for_nor_followed() {
     let name = name("squatted");
     let path = path_of(&name).unwrap();

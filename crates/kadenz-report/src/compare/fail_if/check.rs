@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{FailIf, Limit, Operator};
-use crate::answers::lost;
+use crate::answers::lost_beyond_limit;
 use crate::compare::{Comparison, FigureComparison, NoInterval, show_ratio};
 use crate::summary::{SeriesSummary, Summary};
 
@@ -344,11 +344,11 @@ impl FailIfCheck<'_> {
         }
         let summary = &self.runs[run];
         let of_import = summary.lost_values().then(|| "values were lost".to_owned());
-        // A latency is that of what arrived, but publishing takes as long for a message that is lost.
+        // Only what arrived has a latency; the duration of a publishing call is known of every message.
         let is_of_arrivals =
             series.series.kind == Kind::Latency && series.series.value() != PUBLISH;
-        let arrivals = || is_of_arrivals.then(|| lost(summary, |_| true)).flatten();
-        let lost = of_import.or_else(arrivals)?;
+        let never_arrived = || lost_beyond_limit(summary, |_| true).filter(|_| is_of_arrivals);
+        let lost = of_import.or_else(never_arrived)?;
         Some(format!("{lost}, and each may have missed the deadline"))
     }
 }
