@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> kadenz::Result {
     let url = std::env::args()
         .nth(1)
         .unwrap_or("test://640x480@30".to_owned());

@@ -1,5 +1,5 @@
 //! A control law over EtherCAT: on the virtual humanoid, or at the interface that the argument names, as `eth1`.
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> kadenz::Result {
     let run = kadenz::Recording::create("run")?;
     let segment = std::env::args().nth(1).unwrap_or("sim:59".to_owned());
     let net = kadenz::ethercat::Network::open_segment(&segment)?.cycle("1kHz")?;

@@ -4,7 +4,7 @@ struct Command {
     position: [f64; 3],
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> kadenz::Result {
     let bus = kadenz::Bus::open_default()?;
     let mut inbox = bus.subscribe::<Command>("ARM")?;
     bus.publish("ARM", &Command { position: [1.0; 3] })?;

@@ -1,7 +1,7 @@
 //! A control loop at 1 kHz that records how late each wake-up was.
 use kadenz::{Periodic, Recording, Tuning};
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> kadenz::Result {
     let run = Recording::create("run")?;
     let ticks = Periodic::new("1kHz")?
         .deadline("400us")?

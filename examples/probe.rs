@@ -1,5 +1,5 @@
 //! A probe of your own: how long a control law takes, as a series of a run.
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> kadenz::Result {
     let run = kadenz::Recording::create("probe")?;
     let mut control = run.durations("control")?;
     for step in 0..2_000_u64 {

@@ -71,6 +71,7 @@ old. What `kadenz camera serve` serves is opened by its name. See [`camera`].
 //! | [`Tuning`] | what a loop asks of the machine: priority, locked memory, CPUs | |
 //! | [`Recording`], [`Recorded`] | a run while it is written, and what it came to | |
 //! | [`Durations`] | a series of durations of a run: a probe of your own | |
+//! | [`Result`], [`Error`] | what `main` returns, so that it prints the sentence of an error | |
 //! | [`RecordTicksError`], [`CreateRecordingError`], [`FinishRecordingError`] | why a run was not written | |
 //! | `Bus`, `Message` | publish, subscribe, and the types of messages: a trait and its derive macro | `messages` |
 //! | `read`, `compare` | a run that was written, and two of them side by side | `report` |
@@ -98,6 +99,7 @@ old. What `kadenz camera serve` serves is opened by its name. See [`camera`].
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+mod error;
 #[cfg(feature = "ethercat")]
 pub mod ethercat;
 mod machine;
@@ -119,6 +121,7 @@ pub use kadenz_report as report;
 #[cfg(feature = "udp")]
 pub use kadenz_udp as udp;
 
+pub use error::{Error, Result};
 #[cfg(all(feature = "camera", target_os = "linux"))]
 pub use kadenz_camera::{Camera, CameraGroup};
 #[cfg(feature = "messages")]
