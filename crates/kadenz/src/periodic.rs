@@ -1,7 +1,7 @@
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use kadenz_record::run::folder::{AddSeriesError, SeriesRecorder, SeriesSpec};
+use kadenz_record::run::folder::{AddSeriesError, SeriesRecorder};
 use kadenz_record::run::model::{Kind, Series};
 use kadenz_record::samples::Sample;
 use kadenz_rt::beat::{Beat, ParseRateError, Rate};
@@ -11,7 +11,7 @@ use kadenz_rt::tuning::{self, AppliedTuning, Measure, Tuning};
 use kadenz_rt::units::{self, ParseQuantityError};
 
 use crate::machine;
-use crate::recording::Recording;
+use crate::recording::{Recording, nanoseconds};
 
 /// A periodic loop before it starts: its rate, and its tuning.
 ///
@@ -123,18 +123,14 @@ impl Periodic {
         run: &'a Recording,
         series: &str,
     ) -> Result<Ticks<'a>, RecordTicksError> {
-        let nanoseconds = |it: Duration| u64::try_from(it.as_nanos()).unwrap_or(u64::MAX);
-        let recorder = run.series(SeriesSpec {
-            series: Series {
-                name: series.to_owned(),
-                description: "how late the loop woke up".to_owned(),
-                kind: Kind::Lateness,
-                expected_interval_ns: Some(nanoseconds(self.rate.interval().as_duration())),
-                deadline_ns: self.deadline.map(nanoseconds),
-                ..Series::default()
-            },
-            raw: false,
-        })?;
+        let recorder = run.series(run.spec(Series {
+            name: series.to_owned(),
+            description: "how late the loop woke up".to_owned(),
+            kind: Kind::Lateness,
+            expected_interval_ns: Some(nanoseconds(self.rate.interval().as_duration())),
+            deadline_ns: self.deadline.map(nanoseconds),
+            ..Series::default()
+        }))?;
         let mut ticks: Ticks<'a> = self.begin()?;
         machine::note_tuning(run.running(), &[series], ticks.measures());
         ticks.lateness = Some(Lateness {

@@ -43,6 +43,7 @@ pub struct Recording {
     running: RunningRun,
     start: MonotonicTime,
     folder: PathBuf,
+    keeps_samples: bool,
 }
 
 /// Why a run cannot be recorded.
@@ -90,7 +91,27 @@ impl Recording {
             running: run.start(INTERVAL)?,
             start,
             folder: folder.to_owned(),
+            keeps_samples: false,
         })
+    }
+
+    /// Keeps each sample of the series that are added afterwards, with its time: 32 bytes a sample in memory until it is
+    /// on disk. `kadenz export`, `kadenz modes` and the chart of a report over time need them; percentiles and misses
+    /// do not.
+    ///
+    /// ```
+    /// # let parent = tempfile::tempdir()?;
+    /// # let folder = parent.path().join("run");
+    /// let run = kadenz::Recording::create(&folder)?.keep_samples();
+    /// run.durations("control")?.time(|| ());
+    /// assert_eq!(run.finish()?.run().series[0].counts.dropped, 0);
+    /// assert!(folder.join("control.samples.arrow").exists());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn keep_samples(mut self) -> Self {
+        self.keeps_samples = true;
+        self
     }
 
     /// The start of the run on the clock that [`now`](clock::now) reads; times of samples count from here.
@@ -112,16 +133,55 @@ impl Recording {
     /// # Errors
     /// [`AddSeriesError`] where the name is taken or not a file name, or a file cannot be made.
     pub fn durations(&self, name: &str) -> Result<Durations, AddSeriesError> {
+        self.add_durations(name, None)
+    }
+
+    /// As [`durations`](Self::durations), with a deadline: a longer duration counts as missed.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # let parent = tempfile::tempdir()?;
+    /// # let run = kadenz::Recording::create(parent.path().join("run"))?;
+    /// let mut control = run.durations_within("control", Duration::from_micros(200))?;
+    /// control.record_duration(Duration::from_micros(250)); // measured elsewhere
+    /// assert!(!run.finish()?.kept());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`durations`](Self::durations).
+    pub fn durations_within(
+        &self,
+        name: &str,
+        deadline: Duration,
+    ) -> Result<Durations, AddSeriesError> {
+        self.add_durations(name, Some(nanoseconds(deadline)))
+    }
+
+    fn add_durations(
+        &self,
+        name: &str,
+        deadline_ns: Option<u64>,
+    ) -> Result<Durations, AddSeriesError> {
         let series = Series {
             name: name.to_owned(),
             kind: Kind::Latency,
+            deadline_ns,
             ..Series::default()
         };
         Ok(Durations {
-            recorder: self.series(SeriesSpec { series, raw: false })?,
+            recorder: self.series(self.spec(series))?,
             start: self.start,
             sequence: 0,
         })
+    }
+
+    /// What to record of a series.
+    pub(crate) fn spec(&self, series: Series) -> SeriesSpec {
+        SeriesSpec {
+            series,
+            raw: self.keeps_samples,
+        }
     }
 
     /// The run, for other entries.
@@ -144,11 +204,16 @@ impl Recording {
     }
 }
 
+/// The nanoseconds of a duration, at most those of 584 years.
+pub(crate) fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// A series of durations, from [`Recording::durations`].
 ///
 /// # Real-time safety
-/// [`time`](Self::time) and [`record`](Self::record) neither allocate nor lock; `time` reads the clock twice,
-/// by the vDSO.
+/// [`time`](Self::time), [`record`](Self::record) and [`record_duration`](Self::record_duration) neither allocate nor
+/// lock; they read the clock by the vDSO, `time` twice, `record` not at all.
 #[derive(Debug)]
 pub struct Durations {
     recorder: SeriesRecorder,
@@ -163,6 +228,13 @@ impl Durations {
         let result = law();
         self.record(begin, clock::now());
         result
+    }
+
+    /// Records a duration that ends now.
+    pub fn record_duration(&mut self, duration: Duration) {
+        let end = clock::now();
+        let begin = end.offset_by_ns(-i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX));
+        self.record(begin, end);
     }
 
     /// Records the span between two times of [`now`](clock::now), perhaps of different threads.
