@@ -68,7 +68,7 @@ impl Converter {
             Some(plan) if plan.picture == picture.size() => plan,
             plan => plan.insert(Plan::new(&self.layout, picture.size())?),
         };
-        dispatch!(self.level, simd => plan.run(simd, picture, into));
+        plan.run(self.level, picture, into);
         Ok(size)
     }
 }
@@ -148,22 +148,31 @@ impl Plan {
         })
     }
 
-    #[inline(always)]
-    fn run<S: Simd>(&mut self, simd: S, picture: &Picture<'_>, into: &mut [u8]) {
+    /// Each way is dispatched by itself: without optimisation, what a function inlines adds to its stack frame, and one
+    /// of all ways has 5 MB.
+    fn run(&mut self, level: Level, picture: &Picture<'_>, into: &mut [u8]) {
         self.by = Coefficients::of(picture.pixels());
         let is_gray = self.layout.channels == Channels::Gray;
         let samples = Samples::rows(picture.pixels(), is_gray);
         match (self.layout.order, self.scale.is_some()) {
             (Order::ColumnMajor, false) => match samples {
                 Samples::Luma(y) if is_gray && self.by.is_luma_gray() => {
-                    self.gray_columns(simd, &y, into);
+                    dispatch!(level, simd => self.gray_columns(simd, &y, into));
                 }
-                Samples::Luma(_) | Samples::Yuv { .. } => self.strips(simd, samples, into),
-                Samples::Yuyv(_) | Samples::Rgb(_) => self.tiles(simd, samples, into),
+                Samples::Luma(_) | Samples::Yuv { .. } => {
+                    dispatch!(level, simd => self.strips(simd, samples, into));
+                }
+                Samples::Yuyv(_) | Samples::Rgb(_) => {
+                    dispatch!(level, simd => self.tiles(simd, samples, into));
+                }
             },
-            (Order::ColumnMajor, true) => self.scaled_columns(simd, samples, into),
-            (Order::Interleaved, false) => self.rows(simd, samples, into),
-            (Order::Interleaved, true) => self.scaled_rows(simd, samples, into),
+            (Order::ColumnMajor, true) => {
+                dispatch!(level, simd => self.scaled_columns(simd, samples, into));
+            }
+            (Order::Interleaved, false) => dispatch!(level, simd => self.rows(simd, samples, into)),
+            (Order::Interleaved, true) => {
+                dispatch!(level, simd => self.scaled_rows(simd, samples, into));
+            }
         }
     }
 
