@@ -124,11 +124,13 @@ fn facts(summary: &Summary, shared: &dyn Fn(&str) -> bool) -> BTreeMap<(usize, S
             facts.insert((101, format!("{}: {what}", series.name)), value);
         };
         for measure in &series.tuning {
-            let refused = (!measure.ok).then(|| format!(" ({} was refused)", measure.requested));
-            add(
-                &measure.name,
-                measure.granted.clone() + &refused.unwrap_or_default(),
-            );
+            let value = match measure.ok {
+                // How much is locked varies from run to run.
+                true if measure.name == "memory_lock" => measure.requested.clone(),
+                true => measure.granted.clone(),
+                false => format!("{} ({} was refused)", measure.granted, measure.requested),
+            };
+            add(&measure.name, value);
         }
         if let Some(interval) = series.expected_interval_ns {
             add("expected interval", numbers::span(interval as f64));
@@ -213,6 +215,22 @@ mod tests {
             of(&[run_with(1, "a"), run_with(2, "b")]),
             ["parameter pace"]
         );
+    }
+
+    #[test]
+    fn the_size_of_locked_memory_is_no_difference() {
+        let run_with = |locked: &str| {
+            let mut run = run("x", None, "SCHED_OTHER");
+            let granted = TuningMeasure::granted("memory_lock", locked);
+            let measure = TuningMeasure {
+                requested: "locked memory".to_owned(),
+                ..granted
+            };
+            run.series[0].series.tuning.push(measure);
+            run
+        };
+        let runs = [run_with("164820 kB locked"), run_with("164824 kB locked")];
+        assert_eq!(of(&runs, &names(&runs)), []);
     }
 
     #[test]

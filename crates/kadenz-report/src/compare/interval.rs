@@ -45,8 +45,8 @@ impl fmt::Display for NoInterval {
                 "the log of a run has fewer than {MIN_VALUES} intervals; measure longer"
             ),
             Self::FewBeyond => f.write_str(
-                "too few samples lie beyond the percentile, 10 at least in either run; measure \
-                 longer or take a lower percentile",
+                "too few samples lie beyond the percentile: 10 at least in either run, and more where \
+                 they come together; measure longer or take a lower percentile",
             ),
             Self::SlowChange => f.write_str(
                 "a run changes too slowly for its length: it does not separate chance from change; \

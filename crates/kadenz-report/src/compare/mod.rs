@@ -113,7 +113,8 @@ pub struct FigureComparison {
     #[schemars(with = "Bounds")]
     pub interval: Result<(f64, f64), NoInterval>,
     /// Whether chance hardly explains the difference: whether 1 lies outside of an interval that is wide enough that,
-    /// with this confidence, chance marks no figure of the comparison (C. E. Bonferroni). `None` without an interval.
+    /// with this confidence, chance marks no figure of the comparison (C. E. Bonferroni). `None` without an interval,
+    /// or where the runs are too short for one that is so wide.
     pub significant: Option<bool>,
 }
 
@@ -413,19 +414,26 @@ impl<'a> Matched<'a> {
             (Ok(before), Ok(after)) => interval::ratio(before, after, confidence),
             (Err(reason), _) | (_, Err(reason)) => Err(*reason),
         };
-        let interval = within(levels.interval).and_then(|(low, high)| {
-            let finite = high.is_finite().then_some((low, high));
-            finite.ok_or(NoInterval::FewBeyond)
-        });
+        // Beyond a bound that the sample does not reach, nothing is known.
+        let bounded = |(low, high): (f64, f64)| {
+            let is_bounded = low > 0.0 && high.is_finite();
+            is_bounded
+                .then_some((low, high))
+                .ok_or(NoInterval::FewBeyond)
+        };
+        let interval = within(levels.interval).and_then(bounded);
         let apart = |(low, high): (f64, f64)| low > 1.0 || high < 1.0;
-        let significant = within(levels.all).is_ok_and(apart);
+        let significant = within(levels.all).and_then(|wide| match apart(wide) {
+            true => Ok(true),
+            false => bounded(wide).map(|_| false),
+        });
         Some(FigureComparison {
             metric,
             baseline,
             candidate,
             ratio: (baseline > 0.0).then(|| candidate / baseline),
             interval,
-            significant: interval.is_ok().then_some(significant),
+            significant: interval.and(significant).ok(),
         })
     }
 }

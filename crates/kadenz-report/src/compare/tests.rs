@@ -127,6 +127,30 @@ fn spells_widen_the_interval() {
     assert!(width("spells", 2.0) > 10.0 * width("steady", 1.0));
 }
 
+/// The bound of a percentile lies beyond the sample where the values beyond it come together.
+#[test]
+fn a_ratio_whose_bound_is_beyond_the_sample_has_no_interval_and_decides_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let run =
+        |name: &str, centre: f64| write_run(&folder.path().join(name), "wakeup", 52, centre, 20.0);
+    let runs = [run("before", 50_000.0), run("after", 600_000.0)];
+    let comparison = Comparison::new(&runs, &CompareOptions::default());
+    for figure in &comparison.series[0].candidates[0].figures {
+        let bounded = figure
+            .interval
+            .map_or(true, |(low, high)| low > 0.0 && high.is_finite());
+        assert!(bounded, "{figure}");
+    }
+    let p90 = figure(&comparison, Metric::Percentile("90".parse().unwrap()));
+    assert_eq!(p90.interval, Err(NoInterval::FewBeyond), "{p90}");
+    assert_eq!(p90.significant, None);
+    let expression = ["p90 > 1.2x significantly".parse().unwrap()];
+    assert_eq!(
+        fail_if::check(&expression, &runs, &comparison).exit_code(),
+        2
+    );
+}
+
 #[test]
 fn significance_decides_where_it_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();

@@ -47,12 +47,31 @@ pub fn comparison(comparison: &Comparison, runs: &[Summary]) -> Document {
                  figures together taken into account.",
             );
         }
+        if has_unmarked(comparison) {
+            note.push_str(UNMARKED);
+        }
         document = document
             .sentences((!note.is_empty()).then_some(note))
             .sentences(coarse_note(runs.iter().flat_map(|run| &run.series)));
     }
     let notes = comparison.alone.iter().chain(&comparison.unread);
     document.sentences(notes.cloned()).fitted()
+}
+
+/// Said where a figure differs by its own interval, but not by that of all figures together.
+const UNMARKED: &str = " Where 1.00 is not in the brackets, but no arrow is there, the runs are too short for so many \
+                        figures: measure longer.";
+
+/// Whether the interval of a figure leaves out 1, and the figure is not marked.
+fn has_unmarked(comparison: &Comparison) -> bool {
+    let candidates = comparison.series.iter().flat_map(|it| &it.candidates);
+    let mut figures = candidates.flat_map(|it| &it.figures);
+    figures.any(|figure| {
+        let apart = figure
+            .interval
+            .is_ok_and(|(low, high)| low > 1.0 || high < 1.0);
+        apart && figure.significant != Some(true)
+    })
 }
 
 /// The comparison in words, further differences, which are limited in number and in characters of each, and the round
@@ -194,8 +213,8 @@ fn main(metric: Metric) -> bool {
     }
 }
 
-/// A row for each main figure of the candidate; with several series only the highest percentile and the maximum, so
-/// that each series has rows.
+/// A row for each main figure of the candidate; with several series only the highest percentile and the marked figures,
+/// so that each series has rows.
 fn figures(comparison: &Comparison, runs: &[Summary]) -> Table {
     let mut rows = Vec::new();
     let one = comparison.series.len() == 1;
@@ -205,7 +224,8 @@ fn figures(comparison: &Comparison, runs: &[Summary]) -> Table {
         };
         let highest = highest(candidate).map(|figure| figure.metric);
         let wanted = |figure: &&FigureComparison| {
-            main(figure.metric) && (one || Some(figure.metric) == highest)
+            let is_first = Some(figure.metric) == highest || figure.significant == Some(true);
+            main(figure.metric) && (one || is_first)
         };
         for figure in candidate.figures.iter().filter(wanted) {
             let name = match one {
