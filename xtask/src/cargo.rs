@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde_json::Value;
 
 use crate::process;
@@ -41,21 +41,14 @@ pub(crate) struct Dependency {
 
 /// The crates of the workspace with their direct dependencies.
 pub(crate) fn crates(repository: &Repository) -> Result<Vec<Crate>> {
-    let mut command = repository.command("cargo");
-    command.args(["metadata", "--format-version=1", "--no-deps", "--offline"]);
+    let mut command = repository.cargo("metadata --format-version=1 --no-deps --offline");
     let metadata: Value = serde_json::from_str(&process::output(&mut command)?)
         .context("`cargo metadata` did not print JSON")?;
-    let root = metadata["workspace_root"]
-        .as_str()
-        .unwrap_or_default()
-        .to_owned();
-    let packages = metadata["packages"]
-        .as_array()
-        .context("`cargo metadata` names no packages")?;
-    Ok(packages
-        .iter()
-        .map(|package| read_crate(package, &root))
-        .collect())
+    let root = metadata["workspace_root"].as_str().unwrap_or_default();
+    let packages = metadata["packages"].as_array();
+    let packages = packages.context("`cargo metadata` names no packages")?;
+    let read = |package| read_crate(package, root);
+    Ok(packages.iter().map(read).collect())
 }
 
 /// Counts the packages of others in a build for Linux, as decision 0406 does.
@@ -67,10 +60,9 @@ pub(crate) fn third_party(
     ours: &[Crate],
     selection: &[&str],
 ) -> Result<usize> {
-    let mut command = repository.command("cargo");
-    command.args(["tree", "--offline", "--locked", "--target"]);
-    command.args(["x86_64-unknown-linux-gnu", "--edges=normal"]);
-    let tree = process::output(command.args(["--prefix=none"]).args(selection))?;
+    let words =
+        "tree --offline --locked --target x86_64-unknown-linux-gnu --edges=normal --prefix=none";
+    let tree = process::output(repository.cargo(words).args(selection))?;
     let package = |line: &str| -> Option<(String, String)> {
         let mut words = line.split_whitespace().map(str::to_owned);
         Some((words.next()?, words.next()?))
@@ -85,25 +77,32 @@ pub(crate) fn third_party(
 /// cargo chooses the features of shared crates by the packages that a command names, and by whether it needs the
 /// dependencies of tests and examples: another command would build many crates a second time.
 pub(crate) fn program_of_tests(repository: &Repository) -> Result<PathBuf> {
-    build(
-        repository,
-        &["test", "--no-run", "--workspace", "--test", "foreign_text"],
-    )?;
+    process::must(&mut repository.cargo("test --no-run --workspace --test foreign_text"))?;
     Ok(repository.target().join("debug/kadenz"))
 }
 
 /// An example of a crate, built as the tests of the workspace build it; see [`program_of_tests`].
 pub(crate) fn example_of_tests(repository: &Repository, name: &str) -> Result<PathBuf> {
-    build(repository, &["build", "--workspace", "--example", name])?;
+    process::must(&mut repository.cargo(&format!("build --workspace --example {name}")))?;
     Ok(repository.target().join("debug/examples").join(name))
 }
 
-fn build(repository: &Repository, arguments: &[&str]) -> Result<()> {
-    let mut command = repository.command("cargo");
-    if !process::run(command.args(arguments))? {
-        bail!("`{}` failed", process::spelled(&command));
-    }
-    Ok(())
+/// Builds the program as for users.
+pub(crate) fn release_program(repository: &Repository) -> Result<PathBuf> {
+    process::must(&mut repository.cargo("build --release -p kadenz-cli"))?;
+    Ok(repository.target().join("release/kadenz"))
+}
+
+/// Builds an example of a crate as for users.
+pub(crate) fn release_example(
+    repository: &Repository,
+    package: &str,
+    name: &str,
+) -> Result<PathBuf> {
+    process::must(
+        &mut repository.cargo(&format!("build --release -p {package} --example {name}")),
+    )?;
+    Ok(repository.target().join("release/examples").join(name))
 }
 
 fn read_crate(package: &Value, root: &str) -> Crate {
@@ -113,37 +112,20 @@ fn read_crate(package: &Value, root: &str) -> Crate {
         .trim_start_matches(root)
         .trim_end_matches("Cargo.toml")
         .trim_matches('/');
-    let list = |name: &str| {
-        package[name]
-            .as_array()
-            .map(Vec::as_slice)
-            .unwrap_or_default()
-    };
+    let targets = || package["targets"].as_array().into_iter().flatten();
+    let of_kind = |kind: &'static str| targets().filter(move |it| it["kind"][0] == kind);
+    let needed = targets().flat_map(|it| it["required-features"].as_array().into_iter().flatten());
+    let features = package["features"].as_object().into_iter().flatten();
+    let dependencies = package["dependencies"].as_array().into_iter().flatten();
     Crate {
         name: text(&package["name"]),
         folder: folder.to_owned(),
-        library: list("targets")
-            .iter()
-            .any(|it| it["kind"][0] == "lib" || it["kind"][0] == "proc-macro"),
-        needed_features: list("targets")
-            .iter()
-            .flat_map(|it| it["required-features"].as_array().into_iter().flatten())
-            .map(text)
-            .collect::<BTreeSet<_>>()
-            .into_iter()
-            .collect(),
-        features: package["features"]
-            .as_object()
-            .map(|all| all.keys().cloned().collect())
-            .unwrap_or_default(),
-        has_examples: list("targets").iter().any(|it| it["kind"][0] == "example"),
-        tests: list("targets")
-            .iter()
-            .filter(|it| it["kind"][0] == "test")
-            .map(|it| text(&it["name"]))
-            .collect(),
-        dependencies: list("dependencies")
-            .iter()
+        library: of_kind("lib").chain(of_kind("proc-macro")).next().is_some(),
+        needed_features: needed.map(text).collect(),
+        features: features.map(|(name, _)| name.clone()).collect(),
+        has_examples: of_kind("example").next().is_some(),
+        tests: of_kind("test").map(|it| text(&it["name"])).collect(),
+        dependencies: dependencies
             .map(|it| Dependency {
                 name: text(&it["name"]),
                 dev: it["kind"] == "dev",

@@ -1,18 +1,17 @@
 //! `cargo xtask fuzz`: the fuzz targets of `fuzz/`, listed or run.
 
-use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::ScopedJoinHandle;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
+use crate::files;
 use crate::process;
 use crate::repository::Repository;
 
-const HELP: &str = "\
+pub(crate) const HELP: &str = "\
 List the fuzz targets, or run them from their seeds.
 
 Usage: cargo xtask fuzz [TARGET...] [--all] [--seconds N] [--longest N] [--no-sanitizer]
@@ -37,11 +36,7 @@ pub(crate) struct Target {
 }
 
 /// Lists the targets, or runs them.
-pub(crate) fn main(repository: &Repository, arguments: &[String]) -> Result<bool> {
-    if arguments.iter().any(|it| it == "--help" || it == "-h") {
-        print!("{HELP}");
-        return Ok(true);
-    }
+pub(crate) fn main(repository: &Repository, arguments: &[&str]) -> Result<bool> {
     let options = read(arguments)?;
     let targets = targets(repository)?;
     if let Some(unknown) = options
@@ -54,7 +49,7 @@ pub(crate) fn main(repository: &Repository, arguments: &[String]) -> Result<bool
     let mut well = true;
     for target in &targets {
         if options.all || options.names.contains(&target.name) {
-            well &= run_as(repository, target, &options)?;
+            well &= process::run(&mut command(repository, target, &options)?)?;
         } else if options.names.is_empty() {
             println!("{}", target.name);
         }
@@ -83,21 +78,19 @@ impl FuzzOptions {
     }
 }
 
-fn read(arguments: &[String]) -> Result<FuzzOptions> {
+fn read(arguments: &[&str]) -> Result<FuzzOptions> {
     let mut options = FuzzOptions::lasting(60);
     let mut arguments = arguments.iter();
     while let Some(option) = arguments.next() {
-        match option.as_str() {
+        let mut number = || {
+            let number = arguments.next().and_then(|it| it.parse().ok());
+            number.with_context(|| format!("{option} needs a number"))
+        };
+        match *option {
             "--all" => options.all = true,
             "--no-sanitizer" => options.bare = true,
-            "--longest" => {
-                let number = arguments.next().and_then(|it| it.parse().ok());
-                options.longest = Some(number.context("--longest needs a number")?);
-            }
-            "--seconds" => {
-                let number = arguments.next().and_then(|it| it.parse().ok());
-                options.seconds = number.context("--seconds needs a number")?;
-            }
+            "--longest" => options.longest = Some(number()?),
+            "--seconds" => options.seconds = number()?,
             name if !name.starts_with('-') => options.names.push(name.to_owned()),
             other => bail!("fuzz knows no option {other:?}; `cargo xtask fuzz --help` lists them"),
         }
@@ -111,37 +104,23 @@ pub(crate) fn targets(repository: &Repository) -> Result<Vec<Target>> {
     if !manifest.is_file() {
         return Ok(Vec::new());
     }
-    let mut command = repository.command("cargo");
-    command
-        .args([
-            "metadata",
-            "--format-version=1",
-            "--no-deps",
-            "--manifest-path",
-        ])
-        .arg(manifest);
-    let metadata: Value = serde_json::from_str(&process::output(&mut command)?)?;
+    let mut command = repository.cargo("metadata --format-version=1 --no-deps --manifest-path");
+    let metadata = process::json(command.arg(manifest))?;
     Ok(read_targets(&metadata["packages"][0]))
 }
 
 fn read_targets(package: &Value) -> Vec<Target> {
-    let all = package["targets"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
-    let binaries = all.iter().filter(|it| it["kind"][0] == "bin");
-    let names = binaries.filter_map(|it| it["name"].as_str());
-    let seeds = |name: &str| {
-        package["metadata"]["seeds"][name]
-            .as_str()
-            .map(PathBuf::from)
-    };
-    names
-        .map(|name| Target {
+    let all = package["targets"].as_array().into_iter().flatten();
+    let binaries = all.filter(|it| it["kind"][0] == "bin");
+    let target = |name: &str| {
+        let seeds = package["metadata"]["seeds"][name].as_str();
+        Target {
             name: name.to_owned(),
-            seeds: seeds(name),
-        })
-        .collect()
+            seeds: seeds.map(PathBuf::from),
+        }
+    };
+    let names = binaries.filter_map(|it| it["name"].as_str());
+    names.map(target).collect()
 }
 
 /// Builds all targets at once, which is faster than one after the other.
@@ -156,14 +135,9 @@ pub(crate) fn build_command(repository: &Repository) -> Result<Command> {
     Ok(command)
 }
 
-/// Runs every target for some seconds, as many at once as there are CPUs: a target runs on one. Returns the names of
-/// those with a finding, which then lies in `fuzz/artifacts`; calls `each` with every target and whether it found
-/// nothing.
-pub(crate) fn run_all(
-    repository: &Repository,
-    seconds: u32,
-    mut each: impl FnMut(bool),
-) -> Result<Vec<String>> {
+/// Runs every target for some seconds, as many at once as there are CPUs: a target runs on one. Returns their names,
+/// and whether each found nothing; what one found lies in `fuzz/artifacts`.
+pub(crate) fn run_all(repository: &Repository, seconds: u32) -> Result<Vec<(String, bool)>> {
     let targets = targets(repository)?;
     let (next, options) = (AtomicUsize::new(0), FuzzOptions::lasting(seconds));
     let worker = || -> Result<Vec<(String, bool)>> {
@@ -174,33 +148,13 @@ pub(crate) fn run_all(
         }
         Ok(done)
     };
-    let cpus = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let done: Vec<_> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..cpus).map(|_| scope.spawn(worker)).collect();
-        let join = |it: ScopedJoinHandle<'_, _>| {
-            it.join()
-                .unwrap_or_else(|_| bail!("a thread that ran fuzz targets panicked"))
-        };
-        workers.into_iter().map(join).collect::<Result<_>>()
-    })?;
-    let mut crashed = Vec::new();
-    for (name, success) in done.into_iter().flatten() {
-        each(success);
-        if !success {
-            crashed.push(name);
-        }
-    }
-    Ok(crashed)
-}
-
-fn run_as(repository: &Repository, target: &Target, options: &FuzzOptions) -> Result<bool> {
-    process::run(&mut command(repository, target, options)?)
+    let done = process::on_every_cpu(worker)?;
+    Ok(done.into_iter().flatten().collect())
 }
 
 fn command(repository: &Repository, target: &Target, options: &FuzzOptions) -> Result<Command> {
     let corpus = repository.path("fuzz/corpus").join(&target.name);
-    std::fs::create_dir_all(&corpus)
-        .with_context(|| format!("cannot make {}", corpus.display()))?;
+    files::make_folder(&corpus)?;
     let mut command = cargo_fuzz(repository)?;
     command.arg("run");
     if options.bare {
@@ -266,7 +220,7 @@ mod tests {
 
     #[test]
     fn options_are_understood_and_unknown_ones_refused() {
-        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let words = |line: &'static str| line.split(' ').collect::<Vec<_>>();
         let options = read(&words("hlog --seconds 5 --no-sanitizer --longest 99"));
         assert_eq!(
             options.expect("known options"),

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use crate::files;
 use crate::process;
 use crate::repository::Repository;
 
-const HELP: &str = "\
+pub(crate) const HELP: &str = "\
 Install the library for C and C++: libkadenz, kadenz.h, kadenz.hpp, and what pkg-config and CMake read.
 
 Usage: cargo xtask install-c [--prefix DIR] [--library FILE]
@@ -25,7 +26,7 @@ Examples:
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Installs the library below a prefix.
-pub(crate) fn main(repository: &Repository, options: &[String]) -> Result<bool> {
+pub(crate) fn main(repository: &Repository, options: &[&str]) -> Result<bool> {
     let (mut prefix, mut library) = (PathBuf::from("/usr/local"), None);
     let mut options = options.iter();
     while let Some(option) = options.next() {
@@ -34,13 +35,9 @@ pub(crate) fn main(repository: &Repository, options: &[String]) -> Result<bool> 
                 .next()
                 .with_context(|| format!("{option} needs a value"))
         };
-        match option.as_str() {
+        match *option {
             "--prefix" => prefix = PathBuf::from(value()?),
             "--library" => library = Some(PathBuf::from(value()?)),
-            "--help" | "-h" => {
-                print!("{HELP}");
-                return Ok(true);
-            }
             other => bail!("there is no option {other:?}; see `cargo xtask install-c --help`"),
         }
     }
@@ -48,7 +45,7 @@ pub(crate) fn main(repository: &Repository, options: &[String]) -> Result<bool> 
         Some(library) => library,
         None => build(repository)?,
     };
-    fs::create_dir_all(&prefix).with_context(|| format!("cannot make {}", prefix.display()))?;
+    files::make_folder(&prefix)?;
     let prefix = fs::canonicalize(prefix)?;
     install(repository, &prefix, &library)?;
     println!("libkadenz {VERSION} is below {}", prefix.display());
@@ -56,8 +53,7 @@ pub(crate) fn main(repository: &Repository, options: &[String]) -> Result<bool> 
 }
 
 fn build(repository: &Repository) -> Result<PathBuf> {
-    let mut command = repository.command("cargo");
-    if !process::run(command.args(["build", "--release", "-p", "kadenz-c"]))? {
+    if !process::run(&mut repository.cargo("build --release -p kadenz-c"))? {
         bail!("the library does not build");
     }
     Ok(repository.target().join("release/libkadenz.so"))
@@ -66,8 +62,7 @@ fn build(repository: &Repository) -> Result<PathBuf> {
 fn install(repository: &Repository, prefix: &Path, library: &Path) -> Result<()> {
     let place = |name: &str| -> Result<PathBuf> {
         let path = prefix.join(name);
-        let folder = path.parent().context("a file has a folder")?;
-        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        files::make_folder(path.parent().context("a file has a folder")?)?;
         Ok(path)
     };
     let copy = |from: &Path, name: &str| -> Result<()> {

@@ -8,7 +8,7 @@ use crate::repository::Repository;
 #[path = "../../bindings/java/jar.rs"]
 mod jar;
 
-const HELP: &str = "\
+pub(crate) const HELP: &str = "\
 Build the package for Java, target/java/kadenz.jar: classes for Java 8 and later, and the native library.
 Needs a JDK (9 or later), as in apt-get install default-jdk-headless.
 
@@ -18,25 +18,19 @@ Usage: cargo xtask java [--target TRIPLE]
 ";
 
 /// Builds the native library and the jar; true if both are built.
-pub(crate) fn main(repository: &Repository, options: &[String]) -> Result<bool> {
-    let target = match options.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+pub(crate) fn main(repository: &Repository, options: &[&str]) -> Result<bool> {
+    let target = match *options {
         [] => None,
-        ["--target", target] => Some(target.to_owned()),
-        ["--help" | "-h"] => {
-            print!("{HELP}");
-            return Ok(true);
-        }
+        ["--target", target] => Some(target),
         _ => bail!("java takes --target TRIPLE alone; `cargo xtask java --help` says more"),
     };
-    let mut build = repository.command("cargo");
-    build.args(["build", "--release", "-p", "kadenz-java"]);
-    let is_first = target.is_none();
+    let mut build = repository.cargo("build --release -p kadenz-java");
     let mut folder = repository.target();
     let mut platform = format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH);
     if let Some(target) = target {
-        build.args(["--target", &target]);
-        folder = folder.join(&target);
-        platform = platform_of(&target)?;
+        build.args(["--target", target]);
+        folder = folder.join(target);
+        platform = platform_of(target)?;
     }
     if !process::run(&mut build)? {
         return Ok(false);
@@ -44,7 +38,7 @@ pub(crate) fn main(repository: &Repository, options: &[String]) -> Result<bool> 
     let library = folder.join("release").join(library_of(&platform));
     let sources = repository.path("bindings/java/java/kadenz");
     let home = repository.target().join("java");
-    if is_first {
+    if target.is_none() {
         // The libraries of other platforms from earlier builds may not fit the classes any more.
         let _ = std::fs::remove_dir_all(home.join("libraries"));
     }

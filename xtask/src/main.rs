@@ -15,6 +15,7 @@ mod attack;
 mod bench;
 mod cargo;
 mod docs;
+mod files;
 mod fuzz;
 mod install_c;
 mod java;
@@ -56,6 +57,7 @@ Tasks:
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match dispatch(&arguments) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
@@ -66,29 +68,46 @@ fn main() -> ExitCode {
     }
 }
 
+/// Runs a task with its options.
+type Run = fn(&Repository, &[&str]) -> Result<bool>;
+
+/// The tasks: name, what `--help` prints, and function.
+const TASKS: [(&str, &str, Run); 11] = [
+    ("test", test::HELP, test::main),
+    ("tidy", tidy::HELP, tidy::main),
+    ("bench", bench::HELP, bench::main),
+    ("docs", docs::HELP, docs::main),
+    ("book", docs::book::HELP, docs::book::main),
+    ("fuzz", fuzz::HELP, fuzz::main),
+    ("java", java::HELP, java::main),
+    ("attack", attack::HELP, attack::main),
+    ("install-c", install_c::HELP, install_c::main),
+    ("wheel", wheel::HELP, wheel::main),
+    ("size", size::HELP, size::main),
+];
+
 /// Runs a task. `Ok(false)` means that the task ran and found a fault.
-fn dispatch(arguments: &[String]) -> Result<bool> {
-    let Some((task, options)) = arguments.split_first() else {
-        print!("{HELP}");
-        return Ok(true);
+fn dispatch(arguments: &[&str]) -> Result<bool> {
+    let asks_for_help = |it: &&str| ["--help", "-h"].contains(it);
+    let (task, options) = arguments.split_first().unwrap_or((&"help", &[]));
+    let help = match TASKS.iter().find(|(name, ..)| name == task) {
+        Some((_, help, _)) if options.iter().any(asks_for_help) => help,
+        Some((_, _, run)) => return run(&Repository::of_this_build(), options),
+        None if *task == "help" || asks_for_help(task) => HELP,
+        None => bail!("there is no task {task:?}; `cargo xtask help` lists them"),
     };
-    let repository = Repository::of_this_build();
-    match task.as_str() {
-        "test" => test::main(&repository, options),
-        "tidy" => tidy::main(&repository, options),
-        "bench" => bench::main(&repository, options),
-        "docs" => docs::main(&repository, options),
-        "book" => docs::book::main(&repository, options),
-        "fuzz" => fuzz::main(&repository, options),
-        "java" => java::main(&repository, options),
-        "attack" => attack::main(&repository, options),
-        "install-c" => install_c::main(&repository, options),
-        "wheel" => wheel::main(&repository, options),
-        "size" => size::main(&repository, options),
-        "help" | "--help" | "-h" => {
-            print!("{HELP}");
-            Ok(true)
+    print!("{help}");
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_names_every_task() {
+        for (name, ..) in TASKS {
+            assert!(HELP.contains(&format!("\n  {name} ")), "{name}");
         }
-        other => bail!("there is no task {other:?}; `cargo xtask help` lists them"),
     }
 }

@@ -1,11 +1,13 @@
 //! Commands that a task starts: echoed first, so that a developer can repeat them by hand.
 
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
+use std::num::NonZero;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{SyncSender, sync_channel};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
 
 /// The stream of a line of a child process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,31 +44,32 @@ fn quoted(word: &OsStr) -> String {
 /// Runs a command with this program's output streams; true if it ended with 0.
 pub(crate) fn run(command: &mut Command) -> Result<bool> {
     eprintln!("$ {}", spelled(command));
-    let status = command
-        .stdin(Stdio::null())
-        .status()
-        .with_context(|| format!("cannot start `{}`", spelled(command)))?;
-    Ok(status.success())
+    let status = command.stdin(Stdio::null()).status();
+    Ok(started(status, command)?.success())
+}
+
+/// Runs a command as [`run`] does; it must end with 0.
+pub(crate) fn must(command: &mut Command) -> Result<()> {
+    ensure!(run(command)?, "`{}` failed", spelled(command));
+    Ok(())
+}
+
+/// The result of starting a command, with the command in its error.
+fn started<T>(result: io::Result<T>, command: &Command) -> Result<T> {
+    result.with_context(|| format!("cannot start `{}`", spelled(command)))
 }
 
 /// As [`run`], for a command beside which others run: its output is shown in one piece, when it has ended.
 pub(crate) fn run_beside(command: &mut Command) -> Result<bool> {
-    let spelled = spelled(command);
-    let result = command
-        .stdin(Stdio::null())
-        .output()
-        .with_context(|| format!("cannot start `{spelled}`"))?;
+    let result = started(command.stdin(Stdio::null()).output(), command)?;
     let [out, err] = [&result.stdout, &result.stderr].map(|it| String::from_utf8_lossy(it));
-    eprintln!("$ {spelled}\n{out}{err}");
+    eprintln!("$ {}\n{out}{err}", spelled(command));
     Ok(result.status.success())
 }
 
 /// Runs a command silently and returns its standard output; an error holds its error text.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
-    let result = command
-        .stdin(Stdio::null())
-        .output()
-        .with_context(|| format!("cannot start `{}`", spelled(command)))?;
+    let result = started(command.stdin(Stdio::null()).output(), command)?;
     if !result.status.success() {
         let said = String::from_utf8_lossy(&result.stderr);
         bail!(
@@ -82,25 +85,47 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
 /// Runs a command that may also end with 1, as `kadenz` does when a limit was missed, and returns
 /// its standard output.
 pub(crate) fn answer(command: &mut Command) -> Result<String> {
-    let result = command
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .with_context(|| format!("cannot start `{}`", spelled(command)))?;
+    command.stdin(Stdio::null()).stderr(Stdio::inherit());
+    let result = started(command.output(), command)?;
     match result.status.code() {
         Some(0 | 1) => Ok(String::from_utf8_lossy(&result.stdout).into_owned()),
         _ => bail!("`{}` ended with {}", spelled(command), result.status),
     }
 }
 
+/// As [`output`], for a command that prints JSON.
+pub(crate) fn json(command: &mut Command) -> Result<Value> {
+    Ok(serde_json::from_str(&output(command)?)?)
+}
+
 /// Whether a command starts and ends with 0; discards its output.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
+    let status = silent(command).status();
+    status.is_ok_and(|status| status.success())
+}
+
+/// The command, without input and output.
+pub(crate) fn silent(command: &mut Command) -> &mut Command {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success())
+}
+
+/// Runs a function on as many threads as there are CPUs; returns what each returned.
+pub(crate) fn on_every_cpu<T: Send>(work: impl Fn() -> Result<T> + Sync) -> Result<Vec<T>> {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..cpus()).map(|_| scope.spawn(&work)).collect();
+        let joined = threads.into_iter().map(|it| it.join());
+        joined
+            .map(|it| it.unwrap_or_else(|_| bail!("a worker panicked")))
+            .collect()
+    })
+}
+
+/// The number of CPUs.
+pub(crate) fn cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// Runs a command and calls `on_line` with every line of both its streams, in the order of arrival.
@@ -109,39 +134,26 @@ pub(crate) fn tee(
     mut on_line: impl FnMut(Stream, &str),
 ) -> Result<ExitStatus> {
     eprintln!("$ {}", spelled(command));
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .with_context(|| format!("cannot start `{}`", spelled(command)))?;
+    command.stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = started(command.spawn(), command)?;
     let (sender, lines) = sync_channel(1024);
-    let readers = [
-        child
-            .stdout
-            .take()
-            .map(|out| forward(out, Stream::Out, sender.clone())),
-        child
-            .stderr
-            .take()
-            .map(|err| forward(err, Stream::Err, sender)),
-    ];
+    if let Some(out) = child.stdout.take() {
+        forward(out, Stream::Out, sender.clone());
+    }
+    if let Some(err) = child.stderr.take() {
+        forward(err, Stream::Err, sender);
+    }
+    // They end when both threads have dropped their senders.
     for (stream, line) in lines {
         on_line(stream, &line);
-    }
-    for reader in readers.into_iter().flatten() {
-        let _ = reader.join();
     }
     child
         .wait()
         .with_context(|| format!("cannot wait for `{}`", spelled(command)))
 }
 
-fn forward(
-    stream: impl Read + Send + 'static,
-    name: Stream,
-    sender: SyncSender<(Stream, String)>,
-) -> std::thread::JoinHandle<()> {
+fn forward(stream: impl Read + Send + 'static, name: Stream, sender: SyncSender<(Stream, String)>) {
     std::thread::spawn(move || {
         for line in BufReader::new(stream).split(b'\n') {
             let Ok(line) = line else { return };
@@ -152,7 +164,7 @@ fn forward(
                 return;
             }
         }
-    })
+    });
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The repository: its path, and its files.
 
 use std::cell::OnceCell;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -25,43 +26,6 @@ pub(crate) struct SourceFile {
     code: OnceCell<String>,
 }
 
-/// The commits whose subjects are checked, without merges.
-#[derive(Clone, Debug)]
-pub(crate) enum Commits {
-    /// Those that are not yet upstream.
-    New(Vec<Commit>),
-    /// The last ones, where none is known to be new: others may have them already.
-    Last(Vec<Commit>),
-    /// None, with the reason.
-    Unknown(String),
-}
-
-impl Default for Commits {
-    fn default() -> Self {
-        Self::New(Vec::new())
-    }
-}
-
-/// A commit.
-#[derive(Clone, Debug)]
-pub(crate) struct Commit {
-    /// Its hash, as short as git prints it.
-    pub(crate) hash: String,
-    /// The first line of its message.
-    pub(crate) subject: String,
-}
-
-impl Commit {
-    /// Reads a line of git: the hash, and behind a space the subject.
-    fn read(line: &str) -> Option<Self> {
-        let (hash, subject) = line.split_once(' ')?;
-        Some(Self {
-            hash: hash.to_owned(),
-            subject: subject.to_owned(),
-        })
-    }
-}
-
 impl SourceFile {
     /// A file with this text.
     pub(crate) fn new(path: String, text: String) -> Self {
@@ -83,6 +47,12 @@ impl SourceFile {
             .rsplit_once('.')
             .is_some_and(|(_, end)| end == extension)
     }
+}
+
+/// The text of a file, if there is such a file.
+pub(crate) fn text_of<'a>(files: &'a [SourceFile], path: &str) -> Option<&'a str> {
+    let file = files.iter().find(|file| file.path == path);
+    file.map(|file| file.text.as_str())
 }
 
 impl Repository {
@@ -110,7 +80,7 @@ impl Repository {
     ///
     /// Hides the variables that `cargo xtask` sets for the package xtask: build scripts that read such variables would
     /// run again, and cargo would rebuild all that depends on them, by turns.
-    pub(crate) fn command(&self, program: &str) -> Command {
+    pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.root);
         for (name, _) in std::env::vars_os() {
@@ -119,6 +89,13 @@ impl Repository {
                 command.env_remove(&name);
             }
         }
+        command
+    }
+
+    /// cargo with these words, which stand between spaces.
+    pub(crate) fn cargo(&self, words: &str) -> Command {
+        let mut command = self.command("cargo");
+        command.args(words.split(' '));
         command
     }
 
@@ -135,15 +112,8 @@ impl Repository {
     /// # Errors
     /// Where there is no git, or no clone.
     pub(crate) fn committed(&self) -> Result<Vec<SourceFile>> {
-        let mut command = self.command("git");
-        command.args([
-            "ls-files",
-            "-z",
-            "--cached",
-            "--others",
-            "--exclude-standard",
-        ]);
-        let names = process::output(&mut command)
+        let names = self
+            .git("ls-files -z --cached --others --exclude-standard")
             .context("tidy reads the files that git knows; run it in a clone")?;
         Ok(self.read_all(names.split('\0')))
     }
@@ -178,27 +148,9 @@ impl Repository {
         Ok(())
     }
 
-    /// The commits that the branch has beyond the default one, or beyond its upstream; the last ones where it has none.
-    pub(crate) fn commits(&self) -> Commits {
-        let git = |arguments: &[&str]| process::output(self.command("git").args(arguments));
-        match git(&["rev-parse", "--is-shallow-repository"]) {
-            Ok(it) if it.trim() == "false" => {}
-            Ok(_) => return Commits::Unknown("this is a shallow clone".to_owned()),
-            Err(error) => return Commits::Unknown(format!("{error:#}")),
-        }
-        let log = |range: &str| -> Vec<Commit> {
-            let log = git(&["log", "--no-merges", "--format=%h %s", range]);
-            // A range whose base git does not know has no commits.
-            let log = log.unwrap_or_default();
-            log.lines().filter_map(Commit::read).collect()
-        };
-        let mut ahead = ["origin/HEAD..HEAD", "@{upstream}..HEAD"]
-            .map(log)
-            .into_iter();
-        match ahead.find(|commits| !commits.is_empty()) {
-            Some(commits) => Commits::New(commits),
-            None => Commits::Last(log("-20")),
-        }
+    /// What git prints for these words, which stand between spaces.
+    pub(crate) fn git(&self, words: &str) -> Result<String> {
+        process::output(self.command("git").args(words.split(' ')))
     }
 
     fn read_all<'a>(&self, names: impl Iterator<Item = &'a str>) -> Vec<SourceFile> {

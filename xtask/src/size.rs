@@ -11,7 +11,7 @@ use crate::repository::{Repository, SourceFile};
 use crate::scan;
 use crate::tidy::size::is_code;
 
-const HELP: &str = "\
+pub(crate) const HELP: &str = "\
 Count lines of code, files and public items, by crate or folder.
 
 Usage: cargo xtask size [--json]
@@ -71,14 +71,10 @@ impl Size {
 const COLUMNS: [&str; 5] = ["files", "small", "code", "tests", "public"];
 
 /// Prints a table, or JSON.
-pub(crate) fn main(repository: &Repository, options: &[String]) -> Result<bool> {
+pub(crate) fn main(repository: &Repository, options: &[&str]) -> Result<bool> {
     let json = match options {
         [] => false,
-        [one] if one == "--json" => true,
-        [one] if one == "--help" || one == "-h" => {
-            print!("{HELP}");
-            return Ok(true);
-        }
+        ["--json"] => true,
         _ => bail!("unknown options {options:?}; see `cargo xtask size --help`"),
     };
     let parts = parts(&repository.files()?);

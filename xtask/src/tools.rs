@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::process;
 
 /// Version of the Java library that Kadenz's interval logs are compared with.
-pub(crate) const HDRHISTOGRAM_JAR: &str = "HdrHistogram-2.2.2.jar";
+const HDRHISTOGRAM_JAR: &str = "HdrHistogram-2.2.2.jar";
 
 /// Whether a skip is a failure: `KADENZ_SKIP_NOTHING=1`.
 pub(crate) fn skips_nothing() -> bool {
@@ -24,27 +24,24 @@ pub(crate) fn on_path(names: &[&str]) -> Option<PathBuf> {
 }
 
 /// The folder for tools that no package manager installs: `~/.cache/kadenz`.
-pub(crate) fn cache() -> Option<PathBuf> {
-    let base = std::env::var_os("XDG_CACHE_HOME")
-        .map(PathBuf::from)
-        .filter(|it| it.is_absolute());
-    Some(
-        base.or_else(|| Some(home()?.join(".cache")))?
-            .join("kadenz"),
-    )
+fn cache() -> Option<PathBuf> {
+    let base = named_by("XDG_CACHE_HOME").filter(|it| it.is_absolute());
+    let base = base.or_else(|| Some(named_by("HOME")?.join(".cache")));
+    Some(base?.join("kadenz"))
 }
 
-fn home() -> Option<PathBuf> {
-    std::env::var_os("HOME").map(PathBuf::from)
+/// The path in an environment variable.
+fn named_by(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).map(PathBuf::from)
 }
 
 /// The Java HdrHistogram, where there is a Java to run it.
 pub(crate) fn hdrhistogram_jar() -> Option<PathBuf> {
     on_path(&["java"])?;
     let maven = ".m2/repository/org/hdrhistogram/HdrHistogram/2.2.2";
-    let named = std::env::var_os("KADENZ_HDRHISTOGRAM_JAR").map(PathBuf::from);
+    let named = named_by("KADENZ_HDRHISTOGRAM_JAR");
     let cached = cache().map(|it| it.join(HDRHISTOGRAM_JAR));
-    let in_maven = home().map(|it| it.join(maven).join(HDRHISTOGRAM_JAR));
+    let in_maven = named_by("HOME").map(|it| it.join(maven).join(HDRHISTOGRAM_JAR));
     first_file([named, cached, in_maven])
 }
 
@@ -55,17 +52,16 @@ pub(crate) fn python_with_libraries() -> Option<PathBuf> {
 
 /// A Python that can run these imports.
 pub(crate) fn python_that(imports: &str) -> Option<PathBuf> {
-    let named = std::env::var_os("KADENZ_PYTHON").map(PathBuf::from);
     let cached = cache().map(|it| it.join("python/bin/python"));
-    let mut places = [named, cached, on_path(&["python3"])].into_iter().flatten();
+    let places = [named_by("KADENZ_PYTHON"), cached, on_path(&["python3"])];
+    let mut places = places.into_iter().flatten();
     places.find(|it| process::succeeds(Command::new(it).args(["-c", imports])))
 }
 
 /// A browser that Playwright can drive.
 pub(crate) fn chromium() -> Option<PathBuf> {
-    let named = std::env::var_os("KADENZ_CHROMIUM").map(PathBuf::from);
     let found = on_path(&["chromium", "chromium-browser", "google-chrome"]);
-    first_file([named, found])
+    first_file([named_by("KADENZ_CHROMIUM"), found])
 }
 
 /// mdBook: on the path, or where `cargo install --root target/mdbook` puts it.

@@ -9,7 +9,7 @@ use crate::process;
 use crate::repository::Repository;
 use crate::tools;
 
-const HELP: &str = "\
+pub(crate) const HELP: &str = "\
 Build the package for Python as a wheel, with the program `kadenz` inside.
 Needs a Python with maturin: python3 -m venv ~/.cache/kadenz/python && ~/.cache/kadenz/python/bin/pip install maturin
 
@@ -30,22 +30,16 @@ pub(crate) enum Profile {
 }
 
 /// Builds the wheel of a release.
-pub(crate) fn main(repository: &Repository, options: &[String]) -> Result<bool> {
-    let out = match options.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+pub(crate) fn main(repository: &Repository, options: &[&str]) -> Result<bool> {
+    let out = match *options {
         [] => repository.target().join("wheels"),
         ["--out", folder] => PathBuf::from(folder),
-        ["--help" | "-h"] => {
-            print!("{HELP}");
-            return Ok(true);
-        }
         _ => bail!("wheel takes --out DIR alone; `cargo xtask wheel --help` says more"),
     };
     let python = tools::python_that("import maturin")
         .context("no Python with maturin; `cargo xtask wheel --help` says how")?;
-    println!(
-        "{}",
-        build(repository, &python, Profile::Release, &out)?.display()
-    );
+    let wheel = build(repository, &python, Profile::Release, &out)?;
+    println!("{}", wheel.display());
     Ok(true)
 }
 
@@ -58,20 +52,12 @@ pub(crate) fn build(
 ) -> Result<PathBuf> {
     let program = match profile {
         Profile::Dev => cargo::program_of_tests(repository)?,
-        Profile::Release => {
-            let mut build = repository.command("cargo");
-            if !process::run(build.args(["build", "--release", "-p", "kadenz-cli"]))? {
-                bail!("the program does not build");
-            }
-            repository.target().join("release/kadenz")
-        }
+        Profile::Release => cargo::release_program(repository)?,
     };
     let wheel = maturin(repository, python, profile, out)?;
-    let mut add = repository.command(&python.to_string_lossy());
-    add.arg("bindings/python/add_program.py")
-        .arg(&wheel)
-        .arg(&program);
-    process::output(&mut add)?;
+    let mut add = repository.command(python);
+    add.arg("bindings/python/add_program.py").arg(&wheel);
+    process::output(add.arg(&program))?;
     Ok(wheel)
 }
 
@@ -82,7 +68,7 @@ fn maturin(
     out: &Path,
 ) -> Result<PathBuf> {
     let _ = std::fs::remove_dir_all(out);
-    let mut command = repository.command(&python.to_string_lossy());
+    let mut command = repository.command(python);
     command.args(["-m", "maturin", "build", "--quiet", "--profile"]);
     command.arg(match profile {
         Profile::Release => "release",

@@ -100,14 +100,11 @@ impl<'a> Soak<'a> {
         let begin = Instant::now();
         let end = request.until.unwrap_or(begin + SHORT);
         let lasts = end.saturating_duration_since(begin);
-        let command = format!(
-            "{SIM} --faults {}s --seed {}",
-            lasts.as_secs() + 1,
-            request.seed
-        );
+        let (seconds, seed) = (lasts.as_secs() + 1, request.seed);
+        let command = format!("{SIM} --faults {seconds}s --seed {seed}");
         let mut camera = Member::start(request, command, request.folder.join("sim"), None)?;
-        let url = camera.running.when_ready(|_| {
-            let said = fs::read_to_string(camera.folder.join("running.stderr")).ok()?;
+        let url = camera.running.when_ready(|it| {
+            let said = it.said();
             let line = said.lines().find(|line| line.starts_with("rtsp://"))?;
             Some(line.split(' ').next()?.to_owned())
         })?;
@@ -135,17 +132,11 @@ impl<'a> Soak<'a> {
     }
 
     fn finding(&mut self, fault: String, command: &str) {
-        let Self {
-            request,
-            begin,
-            end,
-            ..
-        } = self;
-        let lasts = end.saturating_duration_since(*begin).as_secs();
-        let seed = request.seed;
+        let lasts = self.end.saturating_duration_since(self.begin).as_secs();
+        let seed = self.request.seed;
         let again = format!("cargo xtask attack camera --seed {seed} --duration {lasts}");
-        self.report
-            .finding(fault, format!("{again}: kadenz {command}"));
+        let again = format!("{again}: kadenz {command}");
+        self.report.finding(fault, again);
     }
 
     fn look_at_camera(&mut self) -> Result<()> {
@@ -164,10 +155,8 @@ impl<'a> Soak<'a> {
             if let Some(ended) = server.running.ended()? {
                 let command = server.command.clone();
                 self.lost_server();
-                self.finding(
-                    format!("the server ended by itself: {}", ended.stderr),
-                    &command,
-                );
+                let fault = format!("the server ended by itself: {}", ended.stderr);
+                self.finding(fault, &command);
             }
             return Ok(());
         }
@@ -183,12 +172,7 @@ impl<'a> Soak<'a> {
         let folder = self.folder("server");
         let mut server = Member::start(self.request, command, folder, None)?;
         // The server reports that it connects once it has its name.
-        let said = server.folder.join("running.stderr");
-        let ready = |_: &Running| {
-            fs::metadata(&said)
-                .is_ok_and(|it| it.len() > 0)
-                .then_some(())
-        };
+        let ready = |it: &Running| (!it.said().is_empty()).then_some(());
         server.running.when_ready(ready)?;
         self.server = Some(server);
         self.server_missing = Instant::now();
@@ -231,10 +215,8 @@ impl<'a> Soak<'a> {
         };
         let Some(ended) = ended else {
             reader.running.kill()?;
-            self.finding(
-                format!("a reader hangs for {:?}", reader.running.age()),
-                &reader.command,
-            );
+            let fault = format!("a reader hangs for {:?}", reader.running.age());
+            self.finding(fault, &reader.command);
             return Ok(());
         };
         // A reader whose server was killed before the first frame reports that.
@@ -325,15 +307,13 @@ impl<'a> Soak<'a> {
         let camera = &run["runs"][0]["camera"];
         self.seen.overwritten += camera["overwritten"].as_u64().unwrap_or(0);
         // A killed reader may have written an interval of one series and not yet of the other.
-        let between = if camera.is_null() {
-            FRAMES_OF_AN_INTERVAL
-        } else {
-            1
+        let between = match camera.is_null() {
+            true => FRAMES_OF_AN_INTERVAL,
+            false => 1,
         };
         if frames > whole + between || camera["torn"].as_u64() > Some(0) {
-            return Some(format!(
-                "of {frames} images {whole} can be read whole: {camera}"
-            ));
+            let fault = format!("of {frames} images {whole} can be read whole: {camera}");
+            return Some(fault);
         }
         let log = fs::read_to_string(out.join("age.hlog")).unwrap_or_default();
         let silence_s = longest_silence_s(&log);
@@ -361,14 +341,11 @@ impl<'a> Soak<'a> {
     /// Ends server and camera by Ctrl-C, which must take effect.
     fn stop(mut self) -> Result<Report> {
         let camera = self.camera.running.interrupt()?;
-        let Self { camera: member, .. } = &self;
-        let (command, memory) = (member.command.clone(), member.memory.quarters());
-        let life = member.running.age();
+        let (command, memory) = (self.camera.command.clone(), self.camera.memory.quarters());
+        let life = self.camera.running.age();
         if self.camera.memory.has_grown() {
-            self.finding(
-                format!("the memory of the simulator grew: {memory:?} KiB"),
-                &command,
-            );
+            let fault = format!("the memory of the simulator grew: {memory:?} KiB");
+            self.finding(fault, &command);
         }
         if let Some((early, late)) = memory {
             self.seen.memory.insert("simulator", (life, early, late));
@@ -393,10 +370,8 @@ impl<'a> Soak<'a> {
         let [servers, readers] = seen.kills;
         figure("killed", format!("{servers} servers, {readers} readers"));
         figure("overwritten while copied", seen.overwritten.to_string());
-        figure(
-            "longest without a frame",
-            format!("{:.1} s", seen.silence_s),
-        );
+        let silence = format!("{:.1} s", seen.silence_s);
+        figure("longest without a frame", silence);
         for (role, (life, early, late)) in &seen.memory {
             let value = format!("{early} then {late} KiB in {:.0} s", life.as_secs_f64());
             figure(&format!("memory, {role}, second and last quarter"), value);
@@ -433,24 +408,18 @@ fn clear(prefix: &str) -> Result<()> {
 
 /// Number of values in a series of a run.
 fn count_of(run: &Value, series: &str) -> u64 {
-    let all = run["series"].as_array().into_iter().flatten();
-    let mut named = all.filter(|it| it["name"] == series);
-    named
-        .next()
-        .and_then(|it| it["count"].as_u64())
-        .unwrap_or(0)
+    let mut all = run["series"].as_array().into_iter().flatten();
+    let found = all.find(|it| it["name"] == series);
+    found.and_then(|it| it["count"].as_u64()).unwrap_or(0)
 }
 
 /// The longest time without a value in the intervals of a log, in seconds.
 fn longest_silence_s(log: &str) -> f64 {
     let (mut heard, mut longest) = (0.0_f64, 0.0_f64);
-    for line in log
-        .lines()
-        .filter(|line| line.starts_with(|it: char| it.is_ascii_digit()))
-    {
-        let mut fields = line.split(',').map_while(|it| it.parse::<f64>().ok());
-        let (Some(start), Some(length), Some(most)) = (fields.next(), fields.next(), fields.next())
-        else {
+    let is_interval = |line: &&str| line.starts_with(|it: char| it.is_ascii_digit());
+    for line in log.lines().filter(is_interval) {
+        let fields = line.split(',').map_while(|it| it.parse::<f64>().ok());
+        let [start, length, most, ..] = fields.collect::<Vec<_>>()[..] else {
             continue;
         };
         if most > 0.0 {

@@ -53,11 +53,8 @@ impl Ended {
             (None, Some(signal)) => format!("killed by {}", named(signal)),
             (None, None) => "ended strangely".to_owned(),
         };
-        Some(format!(
-            "{what} after {:?}: {}",
-            self.wall,
-            self.stderr.trim()
-        ))
+        let said = self.stderr.trim();
+        Some(format!("{what} after {:?}: {said}", self.wall))
     }
 }
 

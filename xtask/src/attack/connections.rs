@@ -30,38 +30,33 @@ pub(crate) fn server(request: &Request<'_>) -> Result<Report> {
     let folder = request.folder.clone();
     let command = "msg server --listen 127.0.0.1:17700";
     let mut server = Running::start(request, command, &folder)?;
-    let quiet = server
-        .when_ready(|_| Honest::connect().ok())?
-        .round_trips()?;
-    let hostile: Vec<_> = (0..request.count.unwrap_or(10_000))
-        .filter_map(hostile)
-        .collect();
+    let mut honest = server.when_ready(|_| Honest::connect().ok())?;
+    let quiet = honest.round_trips()?;
+    drop(honest);
+    let clients = 0..request.count.unwrap_or(10_000);
+    let hostile: Vec<_> = clients.filter_map(hostile).collect();
     report.tried = hostile.len() as u64;
     let start = Instant::now();
     let beside = Honest::connect().and_then(|mut client| {
-        report.figure(
-            "a new honest client is served after",
-            format!("{:.0?}", start.elapsed()),
-        );
+        let took = format!("{:.0?}", start.elapsed());
+        report.figure("a new honest client is served after", took);
         client.round_trips()
     });
+    let reproduce = || format!("kadenz {command}");
     match beside {
         Ok(beside) => {
             report.figure("honest p99, quiet", format!("{quiet:.0?}"));
             report.figure("honest p99, beside them", format!("{beside:.0?}"));
         }
-        Err(error) => report.finding(
-            format!("an honest client is not served: {error:#}"),
-            format!("kadenz {command}"),
-        ),
+        Err(error) => {
+            let fault = format!("an honest client is not served: {error:#}");
+            report.finding(fault, reproduce());
+        }
     }
     let memory = server.most_memory_mib();
     report.figure("memory of the server", format!("{memory} MiB"));
     if memory > MAX_SERVER_MIB {
-        report.finding(
-            format!("{memory} MiB of memory"),
-            format!("kadenz {command}"),
-        );
+        report.finding(format!("{memory} MiB of memory"), reproduce());
     }
     stopped(&mut server, command, &mut report)?;
     Ok(report)
@@ -88,9 +83,8 @@ impl Honest {
         let start = Instant::now();
         self.0.write_all(&message)?;
         let mut answer = vec![0; message.len()];
-        self.0
-            .read_exact(&mut answer)
-            .context("no message came back")?;
+        let came = self.0.read_exact(&mut answer);
+        came.context("no message came back")?;
         if answer != message {
             bail!("another message came back");
         }
@@ -99,9 +93,8 @@ impl Honest {
 
     /// The 99th percentile of many round trips.
     fn round_trips(&mut self) -> Result<Duration> {
-        let mut spans = (0..ROUND_TRIPS)
-            .map(|_| self.round_trip())
-            .collect::<Result<Vec<_>>>()?;
+        let spans = (0..ROUND_TRIPS).map(|_| self.round_trip());
+        let mut spans = spans.collect::<Result<Vec<_>>>()?;
         spans.sort();
         Ok(spans[ROUND_TRIPS * 99 / 100])
     }
@@ -172,15 +165,12 @@ pub(crate) fn control(request: &Request<'_>) -> Result<Report> {
     };
     let _ = stop.kill();
     stop.wait()?;
-    match stopped {
-        true => report.figure(
-            "`ethercat stop` beside them, with its start",
-            format!("{:.0?}", start.elapsed()),
-        ),
-        false => report.finding(
-            "`ethercat stop` is not heard".to_owned(),
-            format!("kadenz {command}"),
-        ),
+    if stopped {
+        let took = format!("{:.0?}", start.elapsed());
+        report.figure("`ethercat stop` beside them, with its start", took);
+    } else {
+        let fault = "`ethercat stop` is not heard".to_owned();
+        report.finding(fault, format!("kadenz {command}"));
     }
     self::stopped(&mut running, &command, &mut report)?;
     Ok(report)
@@ -219,10 +209,10 @@ fn hold(socket: &Path, count: u64) -> Vec<UnixStream> {
 fn stopped(running: &mut Running, command: &str, report: &mut Report) -> Result<()> {
     match running.interrupt()? {
         Some(took) => report.figure("Ctrl-C beside them", format!("{took:.0?}")),
-        None => report.finding(
-            "Ctrl-C is not heard".to_owned(),
-            format!("kadenz {command}"),
-        ),
+        None => {
+            let fault = "Ctrl-C is not heard".to_owned();
+            report.finding(fault, format!("kadenz {command}"));
+        }
     }
     Ok(())
 }

@@ -104,9 +104,8 @@ fn one(request: &Request<'_>, listener: &Listener, report: &mut Report) -> Resul
     let folder = request.folder.join(listener.name.replace(' ', "-"));
     let command = listener.command.replace("{out}", &folder.to_string_lossy());
     let reproduce = format!("kadenz {command}");
-    let beside = listener.beside;
-    let beside = beside.map(|it| Running::start(request, it, &folder.join("beside")));
-    let _beside = beside.transpose()?;
+    let start_beside = |command| Running::start(request, command, &folder.join("beside"));
+    let _beside = listener.beside.map(start_beside).transpose()?;
     let mut running = Running::start(request, &command, &folder)?;
     let (host, known) = listener.address;
     let is_its = |port: &u16| *port == known || known == 0 && port.is_multiple_of(2);
@@ -114,13 +113,9 @@ fn one(request: &Request<'_>, listener: &Listener, report: &mut Report) -> Resul
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
     socket.connect(SocketAddr::from((host, port)))?;
     let dearest = dearest(request, listener, &socket, &running, report);
-    report.figure(
-        &format!(
-            "{}, CPU a datagram, dearest of batches of {BATCH}",
-            listener.name
-        ),
-        format!("{dearest:.1?}"),
-    );
+    let name = listener.name;
+    let what = format!("{name}, CPU a datagram, dearest of batches of {BATCH}");
+    report.figure(&what, format!("{dearest:.1?}"));
     if dearest > MAX_CPU {
         report.finding(format!("a datagram costs {dearest:?}"), reproduce.clone());
     }
@@ -129,10 +124,10 @@ fn one(request: &Request<'_>, listener: &Listener, report: &mut Report) -> Resul
         return Ok(());
     }
     match interrupted_in_a_flood(listener, &socket, &mut running)? {
-        Some(took) => report.figure(
-            &format!("{}, stop in a flood", listener.name),
-            format!("{took:.0?}"),
-        ),
+        Some(took) => {
+            let what = format!("{name}, stop in a flood");
+            report.figure(&what, format!("{took:.0?}"));
+        }
         None => report.finding("Ctrl-C is not heard in a flood".to_owned(), reproduce),
     }
     Ok(())

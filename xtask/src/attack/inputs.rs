@@ -11,6 +11,8 @@ use anyhow::{Context, Result};
 use super::child::{self, Ended, Limits};
 use super::mutate::{Random, mutated};
 use super::{Report, Request};
+use crate::files;
+use crate::process;
 
 /// The promised limits: memory beyond the file, CPU time, and output as a multiple of the input.
 const MEMORY_BYTES: u64 = 512 << 20;
@@ -135,28 +137,16 @@ pub(crate) fn attack(request: &Request<'_>) -> Result<Report> {
             let ended = case.run()?;
             let took = u64::try_from(ended.wall.as_millis()).unwrap_or(u64::MAX);
             slowest_ms.fetch_max(took, Ordering::Relaxed);
-            case.judge(
-                &ended,
-                &mut report.lock().unwrap_or_else(PoisonError::into_inner),
-            )?;
+            let mut report = report.lock().unwrap_or_else(PoisonError::into_inner);
+            case.judge(&ended, &mut report)?;
         }
     };
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..request.parallel).map(|_| scope.spawn(worker)).collect();
-        workers.into_iter().try_for_each(|it| {
-            it.join()
-                .unwrap_or_else(|_| anyhow::bail!("a worker panicked"))
-        })
-    })?;
+    process::on_every_cpu(worker)?;
     let mut report = report.into_inner().unwrap_or_else(PoisonError::into_inner);
-    report.figure(
-        "slowest command, wall time",
-        format!("{} ms", slowest_ms.into_inner()),
-    );
-    report.figure(
-        "memory limit beyond the file",
-        format!("{} MiB", MEMORY_BYTES >> 20),
-    );
+    let slowest = format!("{} ms", slowest_ms.into_inner());
+    report.figure("slowest command, wall time", slowest);
+    let limit = format!("{} MiB", MEMORY_BYTES >> 20);
+    report.figure("memory limit beyond the file", limit);
     Ok(report)
 }
 
@@ -177,10 +167,8 @@ fn seeds(root: &Path) -> Result<Vec<Vec<Seed>>> {
             }
         }
         paths.sort();
-        Ok(paths
-            .into_iter()
-            .map(|path| Seed { reader, path })
-            .collect())
+        let seed = |path| Seed { reader, path };
+        Ok(paths.into_iter().map(seed).collect())
     };
     READERS.iter().map(of).collect()
 }
@@ -214,7 +202,7 @@ impl Case {
         let seed = random.one_of(examples);
         let folder = request.folder.join(number.to_string());
         let out = folder.join("out");
-        fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
+        files::make_folder(&out)?;
         let name = seed.path.file_name().unwrap_or_default();
         let input = folder.join(name);
         let (victim, source) = match seed.reader.folders {
@@ -257,16 +245,13 @@ impl Case {
     fn judge(&self, ended: &Ended, report: &mut Report) -> Result<()> {
         let written = size(&self.folder.join("out")) + size(&self.folder.join("stdout"));
         let too_much = written > self.most_output();
-        let fault = ended
-            .fault()
-            .or_else(|| too_much.then(|| format!("wrote {written} bytes")));
-        match fault {
-            Some(fault) => report.finding(
-                format!("case {}: {fault}", self.number),
-                self.command.join(" "),
-            ),
-            None => fs::remove_dir_all(&self.folder)
-                .with_context(|| format!("cannot remove {}", self.folder.display()))?,
+        let too_much = || too_much.then(|| format!("wrote {written} bytes"));
+        match ended.fault().or_else(too_much) {
+            Some(fault) => {
+                let fault = format!("case {}: {fault}", self.number);
+                report.finding(fault, self.command.join(" "));
+            }
+            None => files::remove_folder(&self.folder)?,
         }
         report.tried += 1;
         Ok(())

@@ -16,10 +16,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::process;
+use crate::cargo;
+use crate::files;
 use crate::repository::Repository;
 
-const HELP: &str = "\
+pub(crate) const HELP: &str = "\
 Attack the program, and say what it did not withstand.
 
 Usage: cargo xtask attack [NAME...] [--count N] [--duration S] [--seed N] [--program PATH]
@@ -62,8 +63,6 @@ pub(crate) struct Request<'a> {
     folder: PathBuf,
     count: Option<u64>,
     seed: u64,
-    /// How many commands run side by side.
-    parallel: usize,
     until: Option<Instant>,
 }
 
@@ -75,17 +74,13 @@ impl Request<'_> {
 }
 
 /// Runs attacks; true if nothing was found.
-pub(crate) fn main(repository: &Repository, options: &[String]) -> Result<bool> {
+pub(crate) fn main(repository: &Repository, options: &[&str]) -> Result<bool> {
     let options = read(options)?;
-    if options.help {
-        print!("{HELP}");
-        return Ok(true);
-    }
     let program = match &options.program {
         Some(path) => path
             .canonicalize()
             .with_context(|| format!("no program {}", path.display()))?,
-        None => release_program(repository)?,
+        None => cargo::release_program(repository)?,
     };
     let one = |it: &NamedAttack| carry_out(repository, &program, &options, it);
     let reports: Vec<Report> = options.chosen().map(one).collect::<Result<_>>()?;
@@ -120,35 +115,21 @@ fn carry_out(
     (name, attack): &NamedAttack,
 ) -> Result<Report> {
     // A folder for each: a long attack may run beside others.
-    let folder = repository.target().join("attack").join(name);
-    if folder.exists() {
-        std::fs::remove_dir_all(&folder)
-            .with_context(|| format!("cannot remove {}", folder.display()))?;
-    }
+    let folder = files::absent(&repository.target().join("attack").join(name))?;
     let report = attack(&Request {
         repository,
         program: program.to_owned(),
         folder,
         count: options.count,
         seed: options.seed,
-        parallel: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         until: options.duration.map(|it| Instant::now() + it),
     })?;
     println!("{}", report.text());
     Ok(report)
 }
 
-fn release_program(repository: &Repository) -> Result<PathBuf> {
-    let mut command = repository.command("cargo");
-    if !process::run(command.args(["build", "--release", "-p", "kadenz-cli"]))? {
-        bail!("the program does not build; cargo's messages above say why");
-    }
-    Ok(repository.target().join("release/kadenz"))
-}
-
 #[derive(Debug, Default)]
 struct Options {
-    help: bool,
     names: Vec<String>,
     count: Option<u64>,
     duration: Option<Duration>,
@@ -165,7 +146,7 @@ impl Options {
     }
 }
 
-fn read(words: &[String]) -> Result<Options> {
+fn read(words: &[&str]) -> Result<Options> {
     let mut options = Options {
         seed: 1,
         ..Options::default()
@@ -177,14 +158,11 @@ fn read(words: &[String]) -> Result<Options> {
                 .next()
                 .with_context(|| format!("{word} needs a value"))
         };
-        let number = |text: &String| {
-            let digits = text.replace('_', "");
-            digits
-                .parse::<u64>()
-                .with_context(|| format!("{word} needs a number, not {text:?}"))
+        let number = |text: &str| {
+            let number = text.replace('_', "").parse::<u64>();
+            number.with_context(|| format!("{word} needs a number, not {text:?}"))
         };
-        match word.as_str() {
-            "--help" | "-h" => options.help = true,
+        match *word {
             "--count" => options.count = Some(number(value()?)?),
             "--duration" => options.duration = Some(Duration::from_secs(number(value()?)?)),
             "--seed" => options.seed = number(value()?)?,
@@ -207,67 +185,51 @@ fn read(words: &[String]) -> Result<Options> {
 struct Report {
     name: &'static str,
     /// Number of cases.
-    pub(crate) tried: u64,
-    findings: Vec<AttackFinding>,
+    tried: u64,
+    /// Each fault, and the command that shows it.
+    findings: Vec<(String, String)>,
     figures: Vec<(String, String)>,
-}
-
-#[derive(Debug)]
-struct AttackFinding {
-    fault: String,
-    reproduce: String,
 }
 
 impl Report {
     /// A report without a case.
-    pub(crate) fn new(name: &'static str) -> Self {
-        let (findings, figures) = (Vec::new(), Vec::new());
+    fn new(name: &'static str) -> Self {
         Self {
             name,
             tried: 0,
-            findings,
-            figures,
+            findings: Vec::new(),
+            figures: Vec::new(),
         }
     }
 
     /// Adds a finding, with the command that shows it.
-    pub(crate) fn finding(&mut self, fault: String, reproduce: String) {
+    fn finding(&mut self, fault: String, reproduce: String) {
         eprintln!("{}: {fault}\n  {reproduce}", self.name);
-        self.findings.push(AttackFinding { fault, reproduce });
+        self.findings.push((fault, reproduce));
     }
 
     /// Adds a measured value.
-    pub(crate) fn figure(&mut self, name: &str, value: String) {
+    fn figure(&mut self, name: &str, value: String) {
         self.figures.push((name.to_owned(), value));
     }
 
     /// Whether nothing was found in at least one case.
-    pub(crate) fn clean(&self) -> bool {
+    fn clean(&self) -> bool {
         self.findings.is_empty() && self.tried > 0
     }
 
     /// As text: a line of totals, a line for each figure, a line for each finding.
-    pub(crate) fn text(&self) -> String {
-        let mut lines = vec![format!(
-            "{}: {} tried, {} findings",
-            self.name,
-            self.tried,
-            self.findings.len()
-        )];
-        lines.extend(
-            self.figures
-                .iter()
-                .map(|(name, value)| format!("  {name}: {value}")),
-        );
-        let findings = self.findings.iter();
-        lines.extend(findings.map(|it| {
-            format!(
-                "  FOUND {}\n    {}",
-                it.fault.replace('\n', " | "),
-                it.reproduce
-            )
-        }));
-        lines.join("\n")
+    fn text(&self) -> String {
+        let (name, tried, count) = (self.name, self.tried, self.findings.len());
+        let mut text = format!("{name}: {tried} tried, {count} findings");
+        for (name, value) in &self.figures {
+            text += &format!("\n  {name}: {value}");
+        }
+        for (fault, reproduce) in &self.findings {
+            let fault = fault.replace('\n', " | ");
+            text += &format!("\n  FOUND {fault}\n    {reproduce}");
+        }
+        text
     }
 }
 
@@ -276,8 +238,7 @@ mod tests {
     use super::*;
 
     fn read_line(line: &str) -> Result<Options> {
-        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        read(&words)
+        read(&line.split_whitespace().collect::<Vec<_>>())
     }
 
     #[test]

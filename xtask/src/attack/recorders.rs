@@ -12,6 +12,8 @@ use super::child::{self, Ended, Limits};
 use super::mutate::Random;
 use super::running::Running;
 use super::{Report, Request};
+use crate::files;
+use crate::process;
 
 /// The recorders' flush interval in this attack.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -51,6 +53,15 @@ const RECORDERS: [Recorder; 2] = [
     },
 ];
 
+impl Recorder {
+    /// Makes its folder, and returns the path to record at: a folder of a log exists before, that of a run does not.
+    fn make_room(&self, folder: &Path) -> Result<PathBuf> {
+        let out = folder.join("out");
+        fs::create_dir_all(if self.name == "log" { &out } else { folder })?;
+        Ok(out)
+    }
+}
+
 const PUBLISHER: &str = "msg pub BEAT --hex 0123456789abcdef --rate 1kHz --url udpm://239.255.76.67:16180?ttl=0&iface=lo";
 
 /// Kills each recorder at `count` points of its life.
@@ -66,28 +77,18 @@ pub(crate) fn kill(request: &Request<'_>) -> Result<Report> {
             }
             let folder = folder.join(format!("{}-{number}", recorder.name));
             let point = Random::of(request.seed, number).below(1500);
-            losses.extend(killed(
-                request,
-                recorder,
-                &folder,
-                Duration::from_millis(point as u64),
-                &mut report,
-            )?);
+            let point = Duration::from_millis(point as u64);
+            losses.extend(killed(request, recorder, &folder, point, &mut report)?);
         }
         losses.sort_by(f64::total_cmp);
         if let Some(most) = losses.last() {
-            let median = losses[losses.len() / 2];
+            let (name, count) = (recorder.name, losses.len());
             let what = format!(
-                "{}, lost of what was recorded until the kill, {INTERVAL:?} an interval",
-                recorder.name
+                "{name}, lost of what was recorded until the kill, {INTERVAL:?} an interval"
             );
-            report.figure(
-                &what,
-                format!(
-                    "median {median:.3} s, most {most:.3} s, {} kills",
-                    losses.len()
-                ),
-            );
+            let median = losses[count / 2];
+            let lost = format!("median {median:.3} s, most {most:.3} s, {count} kills");
+            report.figure(&what, lost);
         }
     }
     Ok(report)
@@ -101,11 +102,7 @@ fn killed(
     point: Duration,
     report: &mut Report,
 ) -> Result<Option<f64>> {
-    let out = folder.join("out");
-    fs::create_dir_all(folder)?;
-    if recorder.name == "log" {
-        fs::create_dir_all(&out)?;
-    }
+    let out = recorder.make_room(folder)?;
     let fill = |command: &str| command.replace("{out}", &out.to_string_lossy());
     let mut running = Running::start(request, &fill(recorder.command), folder)?;
     std::thread::sleep(point);
@@ -123,39 +120,34 @@ fn killed(
     let said = fs::read_to_string(folder.join("stdout")).unwrap_or_default();
     let lost = (recorder.end)(&out, &said).map(|end| (until - end).max(0.0));
     if let Some(lost) = lost.filter(|lost| *lost > (INTERVAL + MARGIN).as_secs_f64()) {
-        report.finding(
-            format!("killed after {point:?}: {lost:.3} s are lost"),
-            reproduce,
-        );
+        let fault = format!("killed after {point:?}: {lost:.3} s are lost");
+        report.finding(fault, reproduce);
     } else {
-        fs::remove_dir_all(folder)
-            .with_context(|| format!("cannot remove {}", folder.display()))?;
+        files::remove_folder(folder)?;
     }
     Ok(lost)
 }
 
 /// Returns a fault, unless the files can be read, damaged or incomplete; only without any data there may be an error.
 pub(super) fn unreadable(out: &Path, reader: &Ended) -> Option<String> {
-    let files = fs::read_dir(out).into_iter().flatten().flatten();
+    let entries = fs::read_dir(out).into_iter().flatten().flatten();
     // A run that was killed before its first `run.json` was written has recorded nothing.
-    let begun = files
+    let mut begun = entries
         .filter(|it| !it.path().ends_with("run.json.new"))
-        .filter(|it| it.metadata().is_ok_and(|it| it.len() >= BEGUN))
-        .count();
-    (reader.code() == Some(2) && begun > 0)
+        .filter(|it| it.metadata().is_ok_and(|it| it.len() >= BEGUN));
+    (reader.code() == Some(2) && begun.next().is_some())
         .then(|| format!("cannot be read: {}", reader.stderr.trim()))
 }
 
 pub(super) fn words(request: &Request<'_>, line: &str) -> Vec<String> {
-    let program = request.program.to_string_lossy().into_owned();
-    std::iter::once(program)
-        .chain(line.split(' ').map(str::to_owned))
-        .collect()
+    let program = request.program.to_string_lossy();
+    let words = std::iter::once(&*program).chain(line.split(' '));
+    words.map(str::to_owned).collect()
 }
 
 /// Wall time, which the recorders' stamps use, in seconds since 1970.
 fn now() -> Result<f64> {
-    let text = crate::process::output(Command::new("date").arg("+%s.%N"))?;
+    let text = process::output(Command::new("date").arg("+%s.%N"))?;
     let seconds = text.trim().parse();
     seconds.with_context(|| format!("`date +%s.%N` printed {text:?}"))
 }
@@ -169,13 +161,10 @@ fn end_of_run(out: &Path, _: &str) -> Option<f64> {
 }
 
 fn end_of_interval_log(text: &str) -> Option<f64> {
-    let start = text
-        .lines()
-        .find_map(|line| line.strip_prefix("#[StartTime: "))?;
+    let mut lines = text.lines();
+    let start = lines.find_map(|line| line.strip_prefix("#[StartTime: "))?;
     let start: f64 = start.split(' ').next()?.parse().ok()?;
-    let last = text
-        .lines()
-        .rfind(|line| line.starts_with(|first: char| first.is_ascii_digit()))?;
+    let last = lines.rfind(|line| line.starts_with(|first: char| first.is_ascii_digit()))?;
     let mut fields = last.split(',').map(|it| it.parse::<f64>().ok());
     Some(start + fields.next()?? + fields.next()??)
 }
@@ -191,7 +180,7 @@ fn end_of_log(_: &Path, said: &str) -> Option<f64> {
 pub(crate) fn disk(request: &Request<'_>) -> Result<Report> {
     let mut report = Report::new("disk");
     let mut traced = Command::new("strace");
-    if !crate::process::succeeds(traced.arg("--version")) {
+    if !process::succeeds(traced.arg("--version")) {
         anyhow::bail!("no strace, which lets writes fail; apt-get install strace");
     }
     let folder = request.folder.clone();
@@ -199,7 +188,8 @@ pub(crate) fn disk(request: &Request<'_>) -> Result<Report> {
     for recorder in &RECORDERS {
         for error in ["ENOSPC", "EIO"] {
             for index in 1..=request.count.unwrap_or(12) {
-                refused(request, recorder, error, index, &folder, &mut report)?;
+                let folder = folder.join(format!("{}-{error}-{index}", recorder.name));
+                refused(request, recorder, (error, index), &folder, &mut report)?;
             }
         }
     }
@@ -212,18 +202,11 @@ const WRITES: &str = "write,writev,pwrite64,fsync,fdatasync,ftruncate,rename,ren
 fn refused(
     request: &Request<'_>,
     recorder: &Recorder,
-    error: &str,
-    index: u64,
+    (error, index): (&str, u64),
     folder: &Path,
     report: &mut Report,
 ) -> Result<()> {
-    let folder = folder.join(format!("{}-{error}-{index}", recorder.name));
-    let out: PathBuf = folder.join("out");
-    fs::create_dir_all(if recorder.name == "log" {
-        &out
-    } else {
-        &folder
-    })?;
+    let out = recorder.make_room(folder)?;
     let fill = |command: &str| command.replace("{out}", &out.to_string_lossy());
     let inject = format!(
         "strace -f -qq -o /dev/null -e trace={WRITES} -e inject={WRITES}:error={error}:when={index}+"
@@ -235,17 +218,16 @@ fn refused(
         .chain(["--duration".into(), "300ms".into()])
         .collect();
     report.tried += 1;
-    let recorded = child::run(&command, LIMITS, &folder)?;
+    let recorded = child::run(&command, LIMITS, folder)?;
     let reader = words(request, &fill(recorder.reader));
-    let read = child::run(&reader, LIMITS, &folder)?;
+    let read = child::run(&reader, LIMITS, folder)?;
     let fault = recorded.fault().or_else(|| read.fault());
     match fault.or_else(|| unreadable(&out, &read)) {
-        Some(fault) => report.finding(
-            format!("{error} from write {index} on: {fault}"),
-            command.join(" "),
-        ),
-        None => fs::remove_dir_all(&folder)
-            .with_context(|| format!("cannot remove {}", folder.display()))?,
+        Some(fault) => {
+            let fault = format!("{error} from write {index} on: {fault}");
+            report.finding(fault, command.join(" "));
+        }
+        None => files::remove_folder(folder)?,
     }
     Ok(())
 }

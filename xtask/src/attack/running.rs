@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use super::Request;
 use super::child::Ended;
+use crate::files;
 
 /// How long a command may take to be ready, or to end, before that counts as a hang.
 const MAX_WAIT: Duration = Duration::from_secs(20);
@@ -27,18 +28,17 @@ impl Running {
     /// # Errors
     /// Where it cannot be started.
     pub(crate) fn start(request: &Request<'_>, words: &str, folder: &Path) -> Result<Self> {
-        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        files::make_folder(folder)?;
         let stderr = folder.join("running.stderr");
         let child = program(request, words, folder)
             .stdout(File::create(folder.join("running.stdout"))?)
             .stderr(File::create(&stderr)?)
             .spawn()
             .with_context(|| format!("cannot start {}", request.program.display()))?;
-        let started = Instant::now();
         Ok(Self {
             child,
             stderr,
-            started,
+            started: Instant::now(),
         })
     }
 
@@ -66,10 +66,8 @@ impl Running {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id()));
         let of = |task: fs::DirEntry| {
             let text = fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
-            text.split(' ')
-                .next()
-                .and_then(|it| it.parse().ok())
-                .unwrap_or(0)
+            let first = text.split(' ').next();
+            first.and_then(|it| it.parse().ok()).unwrap_or(0)
         };
         Duration::from_nanos(tasks.into_iter().flatten().flatten().map(of).sum())
     }
@@ -77,25 +75,18 @@ impl Running {
     /// The UDP ports of this machine that it listens at.
     pub(crate) fn udp_ports(&self) -> Vec<u16> {
         let files = fs::read_dir(format!("/proc/{}/fd", self.child.id()));
-        let links = files.into_iter().flatten().flatten();
-        let links = links.filter_map(|file| fs::read_link(file.path()).ok());
-        let own: Vec<String> = links
-            .filter_map(|link| {
-                let link = link.to_string_lossy().into_owned();
-                Some(
-                    link.strip_prefix("socket:[")?
-                        .trim_end_matches(']')
-                        .to_owned(),
-                )
-            })
-            .collect();
+        let inode = |file: fs::DirEntry| {
+            let link = fs::read_link(file.path()).ok()?;
+            let inode = link.to_str()?.strip_prefix("socket:[")?;
+            Some(inode.trim_end_matches(']').to_owned())
+        };
+        let files = files.into_iter().flatten().flatten();
+        let own: Vec<String> = files.filter_map(inode).collect();
         let table = fs::read_to_string("/proc/net/udp").unwrap_or_default();
         let port = |line: &str| {
             let words: Vec<&str> = line.split_whitespace().collect();
             let (_, port) = words.get(1)?.split_once(':')?;
-            let is_own = own
-                .iter()
-                .any(|inode| words.get(9) == Some(&inode.as_str()));
+            let is_own = own.iter().any(|inode| words.get(9) == Some(&&**inode));
             is_own.then(|| u16::from_str_radix(port, 16).ok())?
         };
         table.lines().filter_map(port).collect()
@@ -148,12 +139,7 @@ impl Running {
         let start = Instant::now();
         signal("INT", self.child.id())?;
         while start.elapsed() < MAX_WAIT {
-            if self
-                .child
-                .try_wait()
-                .context("cannot wait for a command")?
-                .is_some()
-            {
+            if self.ended()?.is_some() {
                 return Ok(Some(start.elapsed()));
             }
             std::thread::sleep(POLL_INTERVAL);
@@ -167,9 +153,8 @@ impl Running {
     /// Where it cannot be waited for.
     pub(crate) fn kill(&mut self) -> Result<()> {
         let _ = self.child.kill();
-        self.child
-            .wait()
-            .context("cannot wait for a killed command")?;
+        let ended = self.child.wait();
+        ended.context("cannot wait for a killed command")?;
         Ok(())
     }
 
@@ -195,9 +180,8 @@ pub(crate) fn program(request: &Request<'_>, words: &str, folder: &Path) -> Comm
 
 fn signal(name: &str, process: u32) -> Result<()> {
     let mut kill = Command::new("sh");
-    let status = kill
-        .args(["-c", &format!("kill -{name} {process}")])
-        .status();
+    kill.args(["-c", &format!("kill -{name} {process}")]);
+    let status = kill.status();
     status.context("cannot start sh to send a signal")?;
     Ok(())
 }
@@ -219,10 +203,8 @@ impl Memory {
     /// Takes a sample, where a second has passed.
     pub(crate) fn look(&mut self, running: &Running) {
         let age = running.age();
-        let is_due = self
-            .samples
-            .last()
-            .is_none_or(|(at, _)| age >= *at + Self::INTERVAL);
+        let last = self.samples.last();
+        let is_due = last.is_none_or(|(at, _)| age >= *at + Self::INTERVAL);
         if let Some(kib) = is_due.then(|| running.memory_kib()).flatten() {
             self.samples.push((age, kib));
         }

@@ -5,15 +5,18 @@
 //! until it is in an array of height x width x 3.
 
 use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::figure::{Cells, Figure};
 use super::quantile::Spread;
-use super::{BenchOptions, must, release_program};
-use crate::process;
+use super::{BenchOptions, NOTHING_MEASURED};
+use crate::cargo;
+use crate::files;
+use crate::process::{self, must};
 use crate::repository::Repository;
 
 const ROUNDS: u32 = 3;
@@ -49,7 +52,7 @@ struct Camera {
 }
 
 impl Camera {
-    fn start(repository: &Repository, program: &str, size: &str) -> Result<Self> {
+    fn start(repository: &Repository, program: &Path, size: &str) -> Result<Self> {
         let mut command = repository.command(program);
         command.args(["camera", "sim", "--listen", "127.0.0.1:0", "--size", size]);
         let mut child = command
@@ -74,27 +77,17 @@ impl Drop for Camera {
     }
 }
 
-/// 1080p at 30 Hz.
-pub(crate) fn full_hd(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
-    take(repository, options, "1080p")
-}
-
-/// 4K at 30 Hz.
-pub(crate) fn ultra_hd(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
-    take(repository, options, "4K")
-}
-
-fn take(repository: &Repository, options: &BenchOptions, size: &str) -> Result<Figure> {
-    let all: Vec<&str> = [OURS, ASLEEP]
-        .into_iter()
-        .chain(PEERS.map(|(name, _)| name))
-        .collect();
+/// Measures pictures of this size at 30 Hz.
+pub(crate) fn take(repository: &Repository, options: &BenchOptions, size: &str) -> Result<Figure> {
+    let peers = PEERS.map(|(name, _)| name);
+    let all: Vec<&str> = [OURS, ASLEEP].into_iter().chain(peers).collect();
     let names = super::chosen(&options.only, &all)?;
     let program = program(repository)?;
-    let python = python(repository)?;
+    let home = repository.target().join("peers/camera");
+    let python = super::python_that(repository, &home, "import av, cv2, numpy", &PACKAGES)?;
     let camera = Camera::start(repository, &program, size)?;
     let seconds = options.seconds.unwrap_or(SECONDS);
-    let programs = (program.as_str(), &*python);
+    let programs = (program.as_path(), python.as_path());
     let all = super::rounds(options.rounds.unwrap_or(ROUNDS), &names, |name| {
         measure(repository, programs, name, &camera.url, seconds)
     });
@@ -102,56 +95,24 @@ fn take(repository: &Repository, options: &BenchOptions, size: &str) -> Result<F
 }
 
 /// The program, with libavcodec where the system has it.
-fn program(repository: &Repository) -> Result<String> {
+fn program(repository: &Repository) -> Result<PathBuf> {
     let mut probe = repository.command("pkg-config");
     if !process::succeeds(probe.args(["--exists", "libavcodec", "libavformat"])) {
         eprintln!(
             "without the feature ffmpeg: apt-get install libavcodec-dev libavformat-dev libavutil-dev libclang-dev"
         );
-        return release_program(repository);
+        return cargo::release_program(repository);
     }
     let target = repository.target().join("ffmpeg");
-    let mut build = repository.command("cargo");
-    build.args([
-        "build",
-        "--release",
-        "-p",
-        "kadenz-cli",
-        "--features",
-        "ffmpeg",
-        "--target-dir",
-    ]);
+    let mut build =
+        repository.cargo("build --release -p kadenz-cli --features ffmpeg --target-dir");
     must(build.arg(&target))?;
-    Ok(target.join("release/kadenz").to_string_lossy().into_owned())
-}
-
-/// A Python with OpenCV and PyAV.
-fn python(repository: &Repository) -> Result<String> {
-    let home = repository.target().join("peers/camera");
-    let python = home.join("bin/python").to_string_lossy().into_owned();
-    let has = |repository: &Repository| {
-        process::succeeds(
-            repository
-                .command(&python)
-                .args(["-c", "import av, cv2, numpy"]),
-        )
-    };
-    if !has(repository) {
-        process::output(
-            repository
-                .command("python3")
-                .args(["-m", "venv"])
-                .arg(&home),
-        )?;
-        let mut pip = repository.command(&python);
-        process::output(pip.args(["-m", "pip", "install", "--quiet"]).args(PACKAGES))?;
-    }
-    Ok(python)
+    Ok(target.join("release/kadenz"))
 }
 
 fn measure(
     repository: &Repository,
-    (program, python): (&str, &str),
+    (program, python): (&Path, &Path),
     name: &str,
     url: &str,
     seconds: u32,
@@ -159,35 +120,23 @@ fn measure(
     if name.starts_with(OURS) {
         return ours(repository, program, url, seconds, name == ASLEEP);
     }
-    let python = if name.starts_with("gstreamer") {
-        SYSTEM_PYTHON
-    } else {
-        python
+    let python = match name.starts_with("gstreamer") {
+        true => Path::new(SYSTEM_PYTHON),
+        false => python,
     };
-    let more = PEERS
-        .iter()
-        .find(|(peer, _)| *peer == name)
-        .map_or(&[][..], |(_, more)| more);
+    let peer = PEERS.iter().find(|(peer, _)| *peer == name);
+    let more = peer.map_or(&[][..], |(_, more)| more);
     let way = name.split(' ').next().unwrap_or(name);
     let mut command = repository.command(python);
     command.arg(repository.path("xtask/peers/camera/peer.py"));
     command.args([way, url, &seconds.to_string()]).args(more);
-    let said: Value = serde_json::from_str(&process::output(&mut command)?)?;
-    let mut ages: Vec<f64> = said["ages_ns"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_f64)
-        .collect();
-    if ages.len() < 20 {
-        bail!(
-            "{} frames; {} were unreadable",
-            ages.len(),
-            said["unreadable"]
-        );
-    }
+    let said = process::json(&mut command)?;
+    let ages = said["ages_ns"].as_array().into_iter().flatten();
+    let mut ages: Vec<f64> = ages.filter_map(Value::as_f64).collect();
+    let (count, unreadable) = (ages.len(), &said["unreadable"]);
+    ensure!(count >= 20, "{count} frames; {unreadable} were unreadable");
     ages.sort_by(f64::total_cmp);
-    let at = |share: f64| ages[((ages.len() as f64 * share) as usize).min(ages.len() - 1)] / 1e6;
+    let at = |share: f64| ages[((count as f64 * share) as usize).min(count - 1)] / 1e6;
     Ok(Ages {
         p50: at(0.5),
         p99: at(0.99),
@@ -196,35 +145,24 @@ fn measure(
 
 fn ours(
     repository: &Repository,
-    program: &str,
+    program: &Path,
     url: &str,
     seconds: u32,
     asleep: bool,
 ) -> Result<Ages> {
-    let folder = super::absent(&repository.target().join("bench/camera"))?;
+    let folder = files::absent(&repository.target().join("bench/camera"))?;
     let mut command = repository.command(program);
-    command.args([
-        "camera",
-        "record",
-        url,
-        "--barcode",
-        "--json",
-        "--samples",
-        "--layout",
-        "rgb",
-    ]);
-    command
-        .args(["--duration", &format!("{seconds}s"), "--out"])
-        .arg(&folder);
+    command.args(["camera", "record", url, "--barcode", "--json"]);
+    command.args(["--samples", "--layout", "rgb"]);
+    command.args(["--duration", &format!("{seconds}s"), "--out"]);
+    command.arg(&folder);
     if asleep {
         command.args(["--poll", "100ms"]);
     }
-    let said: Value = serde_json::from_str(&process::output(&mut command)?)?;
-    let series = said["series"].as_array().context("no series")?;
-    let ours = series
-        .iter()
-        .find(|it| it["name"] == "end-to-end")
-        .context("no painted time was read")?;
+    let said = process::json(&mut command)?;
+    let mut series = said["series"].as_array().context("no series")?.iter();
+    let ours = series.find(|it| it["name"] == "end-to-end");
+    let ours = ours.context("no painted time was read")?;
     let at = |percent: &str| ours["percentiles"][percent].as_f64().map(|ns| ns / 1e6);
     let p50 = at("50").context("no median")?;
     // With fewer than a hundred frames, the slowest stands in place of the p99.
@@ -244,16 +182,11 @@ fn figure(
     let (mut cells, mut result) = (Cells::new(), Vec::new());
     let ours = names.iter().position(|it| *it == OURS);
     for (at, name) in names.iter().enumerate() {
-        let spread =
-            |of: fn(Ages) -> f64| Spread::of(rounds.iter().filter_map(|round| round[at].map(of)));
+        let spread = |of: fn(&Ages) -> f64| Spread::over(rounds, at, of);
         let (Some(p50), Some(p99)) = (spread(|it| it.p50), spread(|it| it.p99)) else {
             continue;
         };
-        let ratio = Spread::of(
-            rounds
-                .iter()
-                .filter_map(|round| Some(round[ours?]?.p50 / round[at]?.p50)),
-        );
+        let ratio = ours.and_then(|ours| Spread::of_ratios(rounds, (ours, at), |it| it.p50));
         cells.push((format!("{name} p50, ms"), format!("{:.1}", p50.median)));
         cells.push((format!("{name} p99, ms"), format!("{:.1}", p99.median)));
         if let Some(ratio) = ratio.filter(|_| Some(at) != ours) {
@@ -262,11 +195,8 @@ fn figure(
         let ratio = ratio.map(Spread::json);
         result.push(json!({ "name": name, "p50_ms": p50.json(), "p99_ms": p99.json(), "ratio_of_ours": ratio }));
     }
-    if result.is_empty() {
-        bail!("no contestant could measure; their messages stand above");
-    }
+    ensure!(!result.is_empty(), NOTHING_MEASURED);
     Ok(Figure {
-        groups: Vec::new(),
         method: format!(
             "{size} at 30 Hz, H.264 by RTSP over TCP from `kadenz camera sim`, {seconds} s of each in a round; from the painted time to \
              an array of height x width x 3; median of the rounds; ratios of medians within a round; asleep: the reader sleeps 100 ms \

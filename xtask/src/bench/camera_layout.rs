@@ -6,14 +6,15 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use super::figure::{Cells, Figure};
 use super::quantile::Spread;
-use super::{BenchOptions, must};
+use super::{BenchOptions, NOTHING_MEASURED};
+use crate::cargo;
+use crate::files;
 use crate::process;
 use crate::repository::Repository;
 
@@ -68,8 +69,7 @@ pub(crate) fn take(repository: &Repository, options: &BenchOptions) -> Result<Fi
 
 fn contestants(repository: &Repository) -> Result<Vec<LayoutProgram>> {
     let folder = repository.target().join("peers");
-    std::fs::create_dir_all(&folder)
-        .with_context(|| format!("cannot make {}", folder.display()))?;
+    files::make_folder(&folder)?;
     let mut all = vec![ours(repository)?];
     let peers: [(&'static str, Result<Vec<String>>, &str); 2] = [
         (
@@ -93,18 +93,15 @@ fn contestants(repository: &Repository) -> Result<Vec<LayoutProgram>> {
 }
 
 fn ours(repository: &Repository) -> Result<LayoutProgram> {
-    let mut build = repository.command("cargo");
-    build.args(["build", "--release", "-p", "kadenz-camera"]);
-    must(build.args(["--example", "layout_cost"]))?;
-    let program = repository.target().join("release/examples/layout_cost");
+    let program = cargo::release_example(repository, "kadenz-camera", "layout_cost")?;
     let command = [&program.to_string_lossy(), "--milliseconds", MILLISECONDS];
-    let layouts = PAIRS.iter().map(|(layout, _)| (*layout).to_owned());
+    let layouts = PAIRS.iter().map(|(layout, _)| *layout);
     Ok(LayoutProgram {
         prefix: "",
         command: command
-            .map(str::to_owned)
             .into_iter()
             .chain(layouts)
+            .map(str::to_owned)
             .collect(),
     })
 }
@@ -120,38 +117,17 @@ fn swscale(repository: &Repository, folder: &Path) -> Result<Vec<String>> {
 
 /// OpenCV in a Python environment of its own.
 fn opencv(repository: &Repository, folder: &Path) -> Result<Vec<String>> {
-    let home = folder.join("opencv");
-    let python = home.join("bin/python");
-    let imports = |repository: &Repository| {
-        process::output(
-            repository
-                .command(&python.to_string_lossy())
-                .args(["-c", "import cv2"]),
-        )
-    };
-    if imports(repository).is_err() {
-        process::output(
-            repository
-                .command("python3")
-                .args(["-m", "venv"])
-                .arg(&home),
-        )?;
-        let mut pip = repository.command(&python.to_string_lossy());
-        process::output(pip.args(["-m", "pip", "install", "--quiet", OPENCV]))?;
-        imports(repository)?;
-    }
+    let python = super::python_that(repository, &folder.join("opencv"), "import cv2", &[OPENCV])?;
     let script = repository.path("xtask/peers/opencv/peer.py");
-    let words = [python.to_string_lossy(), script.to_string_lossy()];
-    let words = words.into_iter().map(|it| it.into_owned());
-    Ok(words.chain([MILLISECONDS.to_owned()]).collect())
+    let paths = [python, script].map(|it| it.to_string_lossy().into_owned());
+    Ok(paths.into_iter().chain([MILLISECONDS.to_owned()]).collect())
 }
 
 fn measure(repository: &Repository, contestant: &LayoutProgram) -> Result<Times> {
     let [program, arguments @ ..] = &contestant.command[..] else {
         bail!("a contestant without a program");
     };
-    let mut command: Command = repository.command(program);
-    let said = process::output(command.args(arguments))?;
+    let said = process::output(repository.command(program).args(arguments))?;
     let said: Value = serde_json::from_str(&said).context("it said no JSON")?;
     Ok(read(&said, contestant.prefix))
 }
@@ -189,11 +165,8 @@ fn figure(rounds: &[Times]) -> Result<Figure> {
             }
         }
     }
-    if result.is_empty() {
-        bail!("no contestant could measure; their messages stand above");
-    }
+    ensure!(!result.is_empty(), NOTHING_MEASURED);
     Ok(Figure {
-        groups: Vec::new(),
         method: format!(
             "yuv420p (BT.601, limited range; gray: luma of full range) to planes of columns, one thread, {MILLISECONDS} ms of each way \
              and size in a round; the first decile of a round; median of the rounds; ratios within a round, \

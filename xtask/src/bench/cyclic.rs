@@ -9,9 +9,11 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
-use super::figure::Figure;
+use super::BenchOptions;
+use super::figure::{self, Figure};
 use super::quantile::{self, Quantile, Spread};
-use super::{BenchOptions, absent, release_program};
+use crate::cargo;
+use crate::files;
 use crate::process;
 use crate::repository::Repository;
 use crate::tools;
@@ -28,7 +30,7 @@ const RUNNERS: [Runner; 3] = [Runner::Cyclictest, Runner::Nanosleep, Runner::Spi
 
 /// The setting of the CPUs' idle states, the same for all timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Idle {
+pub(crate) enum Idle {
     /// PM QoS holds them off.
     HeldOff,
     /// The governor chooses them.
@@ -73,32 +75,23 @@ const VIEWS: [View; 4] = [
 /// A round: the results of [`RUNNERS`], in that order.
 type Round = [LatenessQuantiles; 3];
 
-/// Runs the rounds with idle states held off.
-pub(crate) fn held_off(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
-    take(repository, options, Idle::HeldOff)
-}
-
-/// Runs the rounds with idle states as the machine has them.
-pub(crate) fn left_alone(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
-    take(repository, options, Idle::LeftAlone)
-}
-
-fn take(repository: &Repository, options: &BenchOptions, idle: Idle) -> Result<Figure> {
+/// Runs the rounds.
+pub(crate) fn take(repository: &Repository, options: &BenchOptions, idle: Idle) -> Result<Figure> {
     if tools::on_path(&["cyclictest"]).is_none() {
         bail!("cyclictest is missing: apt-get install rt-tests");
     }
-    let program = release_program(repository)?;
+    let program = cargo::release_program(repository)?;
     let folder = repository.target().join("bench/cyclic");
-    std::fs::create_dir_all(&folder)
-        .with_context(|| format!("cannot make {}", folder.display()))?;
-    let rounds = options.rounds.unwrap_or(7);
+    files::make_folder(&folder)?;
     let seconds = options.seconds.unwrap_or(10);
-    let rounds = (0..rounds)
-        .map(|round| {
-            run_round(round, |it| {
-                it.run(repository, &program, &folder, (seconds, idle))
-            })
-        })
+    let how = (seconds, idle);
+    let run = |it| match it {
+        Runner::Cyclictest => run_cyclictest(repository, &folder, how),
+        Runner::Nanosleep => run_ours(repository, &program, "nanosleep", how),
+        Runner::Spin => run_ours(repository, &program, "spin", how),
+    };
+    let rounds = (0..options.rounds.unwrap_or(7))
+        .map(|round| run_round(round, run))
         .collect::<Result<Vec<_>>>()?;
     Ok(figure(&rounds, seconds, idle))
 }
@@ -120,22 +113,6 @@ fn run_round(
     Ok([cyclictest, nanosleep, spin])
 }
 
-impl Runner {
-    fn run(
-        self,
-        repository: &Repository,
-        program: &str,
-        folder: &Path,
-        how: (u32, Idle),
-    ) -> Result<LatenessQuantiles> {
-        match self {
-            Self::Cyclictest => run_cyclictest(repository, folder, how),
-            Self::Nanosleep => run_ours(repository, program, "nanosleep", how),
-            Self::Spin => run_ours(repository, program, "spin", how),
-        }
-    }
-}
-
 fn run_cyclictest(
     repository: &Repository,
     folder: &Path,
@@ -144,10 +121,9 @@ fn run_cyclictest(
     let file = folder.join("cyclictest.json");
     let mut command = repository.command("cyclictest");
     command.args(["-q", "-m", "-p", "80", "-i", "1000", "-h", "100000"]);
-    command
-        .args(idle.for_cyclictest())
-        .arg(format!("-D{seconds}"))
-        .arg(format!("--json={}", file.display()));
+    command.args(idle.for_cyclictest());
+    command.arg(format!("-D{seconds}"));
+    command.arg(format!("--json={}", file.display()));
     process::output(&mut command).context("cyclictest needs the right to use SCHED_FIFO")?;
     let report: Value = serde_json::from_slice(&std::fs::read(&file)?)
         .with_context(|| format!("{} is not valid JSON", file.display()))?;
@@ -161,11 +137,11 @@ fn run_cyclictest(
 
 fn run_ours(
     repository: &Repository,
-    program: &str,
+    program: &Path,
     sleeper: &str,
     (seconds, idle): (u32, Idle),
 ) -> Result<LatenessQuantiles> {
-    let out = absent(&repository.target().join("bench/cyclic").join(sleeper))?;
+    let out = files::absent(&repository.target().join("bench/cyclic").join(sleeper))?;
     let mut command = repository.command(program);
     command.args([
         "timer", "cyclic", "--rate", "1kHz", "--policy", "fifo:80", "--json",
@@ -202,19 +178,13 @@ fn ratios(
     ours: usize,
     value: impl Fn(&LatenessQuantiles) -> f64,
 ) -> Option<Spread> {
-    Spread::of(
-        rounds
-            .iter()
-            .map(|round| value(&round[ours]) / value(&round[0])),
-    )
+    let ratio = |round: &Round| value(&round[ours]) / value(&round[0]);
+    Spread::of(rounds.iter().map(ratio))
 }
 
 fn figure(rounds: &[Round], seconds: u32, idle: Idle) -> Figure {
     let [ours, cyclictests] = [idle.for_ours(), idle.for_cyclictest()].map(|it| it.join(" "));
-    let mut cells = vec![(
-        "rounds".to_owned(),
-        format!("{} x {seconds} s", rounds.len()),
-    )];
+    let mut cells = figure::cells([("rounds", format!("{} x {seconds} s", rounds.len()))]);
     let mut result = serde_json::Map::new();
     let absolute =
         |value: fn(&LatenessQuantiles) -> f64| Spread::of(rounds.iter().map(|it| value(&it[0])));
@@ -225,10 +195,7 @@ fn figure(rounds: &[Round], seconds: u32, idle: Idle) -> Figure {
     for (place, name) in [(1, "nanosleep"), (2, "spin")] {
         for (view, value) in VIEWS {
             let spread = ratios(rounds, place, value);
-            result.insert(
-                format!("{name} {view}"),
-                spread.map_or(Value::Null, Spread::json),
-            );
+            result.insert(format!("{name} {view}"), spread.map(Spread::json).into());
             let cell = spread.map_or_else(|| "-".to_owned(), Spread::cell);
             cells.push((format!("{name} / cyclictest, {view}"), cell));
         }
@@ -239,7 +206,6 @@ fn figure(rounds: &[Round], seconds: u32, idle: Idle) -> Figure {
         .map(|[c, n, s]| json!({ "cyclictest": seen(c), "nanosleep": seen(n), "spin": seen(s) }))
         .collect();
     Figure {
-        groups: Vec::new(),
         method: format!(
             "kadenz timer cyclic --rate 1kHz --policy fifo:80 {ours} with \
              --sleeper nanosleep and spin, \

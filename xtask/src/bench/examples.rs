@@ -3,37 +3,14 @@
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
+use super::BenchOptions;
 use super::figure::Figure;
-use super::{BenchOptions, absent};
+use crate::files;
 use crate::process::{self, spelled};
 use crate::repository::Repository;
 
-/// `record_cost` of kadenz-record.
-pub(crate) fn record(repository: &Repository, _: &BenchOptions) -> Result<Figure> {
-    run(repository, "kadenz-record", "record_cost", &[])
-}
-
-/// `modes_cost` of kadenz-report.
-pub(crate) fn modes(repository: &Repository, _: &BenchOptions) -> Result<Figure> {
-    run(repository, "kadenz-report", "modes_cost", &[])
-}
-
-/// `modes_days found` of kadenz-report: one day of each noise, or `--rounds` of them.
-pub(crate) fn modes_found(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
-    modes_days(repository, "found", options.rounds.unwrap_or(1))
-}
-
-/// `modes_days nothing` of kadenz-report: ten days of each noise, or `--rounds` of them.
-pub(crate) fn modes_nothing(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
-    modes_days(repository, "nothing", options.rounds.unwrap_or(10))
-}
-
-/// `modes_days limits` of kadenz-report.
-pub(crate) fn modes_limits(repository: &Repository, _: &BenchOptions) -> Result<Figure> {
-    modes_days(repository, "limits", 1)
-}
-
-fn modes_days(repository: &Repository, what: &str, days: u32) -> Result<Figure> {
+/// `modes_days` of kadenz-report, for so many days of each noise.
+pub(crate) fn modes_days(repository: &Repository, what: &str, days: u32) -> Result<Figure> {
     let days = days.to_string();
     run(repository, "kadenz-report", "modes_days", &[what, &days])
 }
@@ -41,39 +18,24 @@ fn modes_days(repository: &Repository, what: &str, days: u32) -> Result<Figure> 
 /// `summary_cost` of kadenz-report.
 pub(crate) fn samples(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     let above = repository.target().join("bench");
-    std::fs::create_dir_all(&above).with_context(|| format!("cannot make {}", above.display()))?;
-    let folder = absent(&above.join("samples"))?;
-    let arguments = [
-        folder.to_string_lossy().into_owned(),
-        options.samples.to_string(),
-    ];
-    let figure = run(
-        repository,
-        "kadenz-report",
-        "summary_cost",
-        &arguments.each_ref().map(String::as_str),
-    );
+    files::make_folder(&above)?;
+    let folder = files::absent(&above.join("samples"))?;
+    let arguments = [&*folder.to_string_lossy(), &options.samples.to_string()];
+    let figure = run(repository, "kadenz-report", "summary_cost", &arguments);
     // So many samples fill a disk, and are read only once.
     let _ = std::fs::remove_dir_all(&folder);
     figure
 }
 
-fn run(
+/// An example of a crate.
+pub(crate) fn run(
     repository: &Repository,
     package: &str,
     example: &str,
     arguments: &[&str],
 ) -> Result<Figure> {
-    let mut command = repository.command("cargo");
-    command.args([
-        "run",
-        "--release",
-        "-p",
-        package,
-        "--example",
-        example,
-        "--",
-    ]);
+    let words = format!("run --release -p {package} --example {example} --");
+    let mut command = repository.cargo(&words);
     command.args(arguments);
     let mut last = None;
     let status = process::tee(&mut command, |_, line| {
@@ -87,7 +49,6 @@ fn run(
     }
     let result = last.with_context(|| format!("the example {example} printed no line of JSON"))?;
     Ok(Figure {
-        groups: Vec::new(),
         method: format!("example {example} of {package}, release build"),
         cells: cells(&result),
         result,

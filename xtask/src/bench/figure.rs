@@ -1,6 +1,6 @@
 //! The result of a benchmark, with the machine and the day: as JSON, and as a row of a table.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use crate::process;
@@ -10,20 +10,16 @@ use crate::repository::Repository;
 pub(crate) type Cells = Vec<(String, String)>;
 
 /// The result of a benchmark.
-#[derive(Default)]
 pub(crate) struct Figure {
     /// The method, in a sentence.
     pub(crate) method: String,
     /// The complete result.
     pub(crate) result: Value,
-    /// The cells of the main table.
+    /// The cells of its row; none where nothing that was measured has a place there.
     pub(crate) cells: Cells,
-    /// The cells of further tables, by their names.
-    pub(crate) groups: Vec<(&'static str, Cells)>,
 }
 
 /// The machine and the day.
-#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Machine {
     /// `2026-03-01`, UTC.
     pub(crate) day: String,
@@ -42,15 +38,12 @@ impl Machine {
             output.trim().to_owned()
         };
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-        let cpus = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
+        let (info, kernel) = (read("/proc/cpuinfo"), said("uname", &["-sr"]));
+        let load = read("/proc/loadavg");
         Self {
             day: said("date", &["-u", "+%F"]),
-            name: describe(&read("/proc/cpuinfo"), cpus, &said("uname", &["-sr"])),
-            load: read("/proc/loadavg")
-                .split(' ')
-                .next()
-                .unwrap_or_default()
-                .to_owned(),
+            name: describe(&info, process::cpus(), &kernel),
+            load: load.split(' ').next().unwrap_or_default().to_owned(),
         }
     }
 }
@@ -80,44 +73,41 @@ impl Figure {
         })
     }
 
-    /// Its tables: each table's mark on the page, and its cells. A table without a value has no row.
-    pub(crate) fn tables(&self, name: &str) -> Vec<(String, &Cells)> {
-        let groups = self.groups.iter();
-        let mut tables: Vec<(String, &Cells)> = groups
-            .map(|(group, cells)| (format!("{name} {group}"), cells))
-            .collect();
-        if tables.is_empty() {
-            tables.push((name.to_owned(), &self.cells));
-        }
-        tables.retain(|(_, cells)| !cells.is_empty());
-        tables
+    /// The head of the table for its [`Figure::row`].
+    pub(crate) fn head(&self) -> String {
+        let names: Vec<&str> = self.cells.iter().map(|(name, _)| name.as_str()).collect();
+        let line = "---|".repeat(names.len() + 2);
+        format!(
+            "| day | {} | machine, load before |\n|{line}",
+            names.join(" | ")
+        )
+    }
+
+    /// Its row in the table.
+    pub(crate) fn row(&self, machine: &Machine) -> String {
+        let values: Vec<&str> = self.cells.iter().map(|(_, value)| value.as_str()).collect();
+        let Machine { day, name, load } = machine;
+        format!("| {day} | {} | {name}, load {load} |", values.join(" | "))
     }
 }
 
-/// The head of the table for a [`row`].
-pub(crate) fn head(cells: &Cells) -> String {
-    let names: Vec<&str> = cells.iter().map(|(name, _)| name.as_str()).collect();
-    let line = "---|".repeat(names.len() + 2);
-    format!(
-        "| day | {} | machine, load before |\n|{line}",
-        names.join(" | ")
-    )
+/// Cells whose headings are known.
+pub(crate) fn cells<const N: usize>(cells: [(&str, String); N]) -> Cells {
+    let cells = cells.into_iter();
+    cells.map(|(name, it)| (name.to_owned(), it)).collect()
 }
 
-/// The row of a table.
-pub(crate) fn row(cells: &Cells, machine: &Machine) -> String {
-    let values: Vec<&str> = cells.iter().map(|(_, value)| value.as_str()).collect();
-    let Machine { day, name, load } = machine;
-    format!("| {day} | {} | {name}, load {load} |", values.join(" | "))
+/// What a page has before the place of a table and behind it: the line `<!-- name -->`.
+pub(crate) fn place_of<'p>(page: &'p str, name: &str) -> Result<(&'p str, &'p str)> {
+    let mark = format!("<!-- {name} -->");
+    let place = page.split_once(&format!("{mark}\n"));
+    place.with_context(|| format!("docs/benchmarks.md has no line `{mark}`"))
 }
 
 /// Adds a row to a page: below the last row under `<!-- name -->`, or in a new table where there is none or its columns
 /// differ.
 pub(crate) fn with_row(page: &str, name: &str, head: &str, row: &str) -> Result<String> {
-    let marker = format!("<!-- {name} -->\n");
-    let Some((before, after)) = page.split_once(&marker) else {
-        bail!("docs/benchmarks.md has no line `{}`", marker.trim());
-    };
+    let (before, after) = place_of(page, name)?;
     let rows_of_old = after
         .strip_prefix(head)
         .and_then(|rest| rest.strip_prefix('\n'));
@@ -130,7 +120,9 @@ pub(crate) fn with_row(page: &str, name: &str, head: &str, row: &str) -> Result<
     } else {
         ""
     };
-    Ok(format!("{before}{marker}{head}\n{old}{row}\n{gap}{rest}"))
+    Ok(format!(
+        "{before}<!-- {name} -->\n{head}\n{old}{row}\n{gap}{rest}"
+    ))
 }
 
 fn length_of_table(text: &str) -> usize {
@@ -144,33 +136,20 @@ fn length_of_table(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn cells(value: &str) -> Cells {
-        vec![("ns".to_owned(), value.to_owned())]
-    }
-
-    fn machine() -> Machine {
-        Machine {
-            day: "2026-03-01".to_owned(),
-            name: "Abacus".to_owned(),
-            load: "0.1".to_owned(),
+    fn figure(value: &str) -> Figure {
+        Figure {
+            method: String::new(),
+            result: Value::Null,
+            cells: cells([("ns", value.to_owned())]),
         }
     }
 
-    #[test]
-    fn a_group_without_a_figure_has_no_row() {
-        let mut figure = Figure {
-            groups: vec![("loops", Cells::new()), ("frames", cells("1"))],
-            method: String::new(),
-            result: Value::Null,
-            cells: Cells::new(),
-        };
-        let marks = |it: &Figure| -> Vec<String> {
-            let tables = it.tables("languages");
-            tables.into_iter().map(|(mark, _)| mark).collect()
-        };
-        assert_eq!(marks(&figure), ["languages frames"]);
-        figure.groups.clear();
-        assert!(marks(&figure).is_empty());
+    fn row(value: &str) -> String {
+        figure(value).row(&Machine {
+            day: "2026-03-01".to_owned(),
+            name: "Abacus".to_owned(),
+            load: "0.1".to_owned(),
+        })
     }
 
     #[test]
@@ -189,9 +168,9 @@ mod tests {
     #[test]
     fn rows_gather_below_their_head() {
         let page = "# A\n\n<!-- a -->\n\n<!-- b -->\n";
-        let (head, machine) = (head(&cells("")), machine());
-        let once = with_row(page, "a", &head, &row(&cells("12"), &machine)).expect("marked");
-        let twice = with_row(&once, "a", &head, &row(&cells("13"), &machine)).expect("marked");
+        let head = figure("").head();
+        let once = with_row(page, "a", &head, &row("12")).expect("marked");
+        let twice = with_row(&once, "a", &head, &row("13")).expect("marked");
         let expected = "# A\n\n<!-- a -->\n\
                         | day | ns | machine, load before |\n|---|---|---|\n\
                         | 2026-03-01 | 12 | Abacus, load 0.1 |\n\
@@ -200,24 +179,9 @@ mod tests {
     }
 
     #[test]
-    fn groups_have_tables_of_their_own() {
-        let one = Figure {
-            cells: cells("12"),
-            ..Figure::default()
-        };
-        assert_eq!(one.tables("a"), [("a".to_owned(), &cells("12"))]);
-        let groups = Figure {
-            groups: vec![("b", cells("1")), ("c", cells("2"))],
-            ..Figure::default()
-        };
-        let marks: Vec<String> = groups.tables("a").into_iter().map(|it| it.0).collect();
-        assert_eq!(marks, ["a b", "a c"]);
-    }
-
-    #[test]
     fn other_columns_begin_a_table_of_their_own() {
         let page = "<!-- a -->\n| day | old |\n|---|---|\n| x | y |\n";
-        let head = head(&cells(""));
+        let head = figure("").head();
         let page = with_row(page, "a", &head, "| new |").expect("marked");
         assert_eq!(
             page,
@@ -227,6 +191,7 @@ mod tests {
 
     #[test]
     fn a_page_without_the_place_is_an_error() {
-        assert!(with_row("# A\n", "a", "| h |", "| r |").is_err());
+        let error = with_row("# A\n", "a", "| h |", "| r |").expect_err("no mark");
+        assert!(error.to_string().contains("no line `<!-- a -->`"));
     }
 }

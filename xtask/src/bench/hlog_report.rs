@@ -5,9 +5,12 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::json;
 
-use super::figure::Figure;
+use super::figure::{self, Figure};
 use super::quantile::Spread;
-use super::{BenchOptions, absent, must, release_program, timed};
+use super::{BenchOptions, timed};
+use crate::cargo;
+use crate::files;
+use crate::process::must;
 use crate::repository::Repository;
 
 /// One round: seconds to report the log itself, to import it, to report the run; bytes of HTML.
@@ -20,22 +23,12 @@ struct ReportRound {
 
 /// Writes the log once, then imports and reports in rounds.
 pub(crate) fn take(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
-    let program = release_program(repository)?;
+    let program = cargo::release_program(repository)?;
     let folder = repository.target().join("bench/hlog-report");
-    std::fs::create_dir_all(&folder)
-        .with_context(|| format!("cannot make {}", folder.display()))?;
+    files::make_folder(&folder)?;
     let log = folder.join("day.hlog");
-    let mut command = repository.command("cargo");
-    command.args([
-        "run",
-        "--release",
-        "-p",
-        "kadenz-record",
-        "--example",
-        "day_of_hiccups",
-        "--",
-    ]);
-    must(command.arg(&log))?;
+    let mut write = repository.cargo("run --release -p kadenz-record --example day_of_hiccups --");
+    must(write.arg(&log))?;
     let rounds = (0..options.rounds.unwrap_or(3))
         .map(|_| measure(repository, &program, &log, &folder))
         .collect::<Result<Vec<_>>>()?;
@@ -45,22 +38,20 @@ pub(crate) fn take(repository: &Repository, options: &BenchOptions) -> Result<Fi
 
 fn measure(
     repository: &Repository,
-    program: &str,
+    program: &Path,
     log: &Path,
     folder: &Path,
 ) -> Result<ReportRound> {
-    let run = absent(&folder.join("run"))?;
+    let run = files::absent(&folder.join("run"))?;
     let page = folder.join("report.html");
-    let mut direct = repository.command(program);
-    direct.arg("report").arg(log).arg("--out").arg(&page);
-    let mut import = repository.command(program);
-    import.arg("import").arg(log).arg("--out").arg(&run);
-    let mut report = repository.command(program);
-    report.arg("report").arg(&run).arg("--out").arg(&page);
+    let time = |command: &str, from: &Path, to: &Path| {
+        let mut program = repository.command(program);
+        timed(program.arg(command).arg(from).arg("--out").arg(to))
+    };
     Ok(ReportRound {
-        direct_s: timed(&mut direct)?,
-        import_s: timed(&mut import)?,
-        report_s: timed(&mut report)?,
+        direct_s: time("report", log, &page)?,
+        import_s: time("import", log, &run)?,
+        report_s: time("report", &run, &page)?,
         html_bytes: std::fs::metadata(&page)
             .with_context(|| format!("kadenz report wrote no {}", page.display()))?
             .len(),
@@ -68,12 +59,12 @@ fn measure(
 }
 
 fn figure(rounds: &[ReportRound], log_bytes: u64) -> Option<Figure> {
-    let import = Spread::of(rounds.iter().map(|it| it.import_s))?;
-    let report = Spread::of(rounds.iter().map(|it| it.report_s))?;
-    let direct = Spread::of(rounds.iter().map(|it| it.direct_s))?;
+    let spread = |of: fn(&ReportRound) -> f64| Spread::of(rounds.iter().map(of));
+    let direct = spread(|it| it.direct_s)?;
+    let import = spread(|it| it.import_s)?;
+    let report = spread(|it| it.report_s)?;
     let html = rounds.iter().map(|it| it.html_bytes).max()?;
     Some(Figure {
-        groups: Vec::new(),
         method:
             "kadenz report of a made log of 86,400 intervals and 80 million values; kadenz import \
                  of it, then kadenz report of the run; whole processes, files in the page cache; median (fastest to slowest)"
@@ -85,16 +76,13 @@ fn figure(rounds: &[ReportRound], log_bytes: u64) -> Option<Figure> {
             "import_s": import.json(),
             "report_s": report.json(),
         }),
-        cells: vec![
-            (
-                "log".to_owned(),
-                format!("{:.1} MB", log_bytes as f64 / 1e6),
-            ),
-            ("direct, s".to_owned(), direct.cell()),
-            ("import, s".to_owned(), import.cell()),
-            ("report of the run, s".to_owned(), report.cell()),
-            ("HTML".to_owned(), format!("{:.2} MB", html as f64 / 1e6)),
-        ],
+        cells: figure::cells([
+            ("log", format!("{:.1} MB", log_bytes as f64 / 1e6)),
+            ("direct, s", direct.cell()),
+            ("import, s", import.cell()),
+            ("report of the run, s", report.cell()),
+            ("HTML", format!("{:.2} MB", html as f64 / 1e6)),
+        ]),
     })
 }
 

@@ -5,13 +5,15 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use super::figure::{Cells, Figure};
 use super::quantile::Spread;
-use super::{BenchOptions, absent, must, python, release_program};
-use crate::process;
+use super::{BenchOptions, NOTHING_MEASURED, python};
+use crate::cargo;
+use crate::files::absent;
+use crate::process::{self, must};
 use crate::repository::Repository;
 
 const ROUNDS: u32 = 3;
@@ -28,7 +30,7 @@ const URL: &str = "udpm://239.255.76.67:7719?ttl=0";
 struct Built {
     folder: PathBuf,
     example: PathBuf,
-    program: String,
+    program: PathBuf,
     plant: PathBuf,
     python: PathBuf,
 }
@@ -74,25 +76,11 @@ impl Built {
     fn new(repository: &Repository) -> Result<Self> {
         let folder = absent(&repository.target().join("bench/languages"))?;
         std::fs::create_dir_all(&folder)?;
-        let program = release_program(repository)?;
-        let mut plant = repository.command("cargo");
-        plant.args([
-            "build",
-            "--release",
-            "-p",
-            "kadenz",
-            "--example",
-            "hardware_in_the_loop",
-        ]);
-        must(&mut plant)?;
-        let example = repository.path("examples/hardware-in-the-loop");
         let built = Self {
-            plant: repository
-                .target()
-                .join("release/examples/hardware_in_the_loop"),
+            program: cargo::release_program(repository)?,
+            plant: cargo::release_example(repository, "kadenz", "hardware_in_the_loop")?,
             python: python::environment(repository)?,
-            example,
-            program,
+            example: repository.path("examples/hardware-in-the-loop"),
             folder,
         };
         built.cpp_and_octave(repository)?;
@@ -103,47 +91,29 @@ impl Built {
     fn types(&self, language: &str) -> Result<PathBuf> {
         let out = self.folder.join(format!("types-{language}"));
         let mut generate = Command::new(&self.program);
-        generate
-            .args(["msg", "gen"])
-            .arg(self.example.join("arm.lcm"));
+        generate.args(["msg", "gen"]);
+        generate.arg(self.example.join("arm.lcm"));
         must(generate.args(["--lang", language, "--out"]).arg(&out))?;
         Ok(out)
     }
 
     fn cpp_and_octave(&self, repository: &Repository) -> Result<()> {
         let prefix = self.folder.join("prefix");
-        let mut install = repository.command("cargo");
-        must(
-            install
-                .args(["run", "-q", "-p", "xtask", "--", "install-c", "--prefix"])
-                .arg(&prefix),
-        )?;
-        let types = self.types("cpp")?;
+        let mut install = repository.cargo("run -q -p xtask -- install-c --prefix");
+        must(install.arg(&prefix))?;
+        let (types, libraries) = (self.types("cpp")?, prefix.join("lib"));
         let mut compile = Command::new("c++");
-        compile
-            .args(["-std=c++17", "-O2", "-I"])
-            .arg(types)
-            .arg("-I")
-            .arg(prefix.join("include"));
-        compile
-            .arg(self.example.join("controller.cpp"))
-            .arg("-o")
-            .arg(self.folder.join("controller"));
-        let rpath = format!("-Wl,-rpath,{}", prefix.join("lib").display());
-        must(
-            compile
-                .arg("-L")
-                .arg(prefix.join("lib"))
-                .arg(rpath)
-                .arg("-lkadenz"),
-        )?;
+        compile.args(["-std=c++17", "-O2", "-I"]).arg(types);
+        compile.arg("-I").arg(prefix.join("include"));
+        compile.arg(self.example.join("controller.cpp"));
+        compile.arg("-o").arg(self.folder.join("controller"));
+        compile.arg("-L").arg(&libraries);
+        compile.arg(format!("-Wl,-rpath,{}", libraries.display()));
+        must(compile.arg("-lkadenz"))?;
         self.types("matlab")?;
         let mut copy = Command::new("cp");
-        must(
-            copy.arg("-r")
-                .arg(repository.path("bindings/matlab"))
-                .arg(self.folder.join("matlab")),
-        )?;
+        copy.arg("-r").arg(repository.path("bindings/matlab"));
+        must(copy.arg(self.folder.join("matlab")))?;
         let script = format!(
             "addpath('{0}/matlab'); kadenz.install('{0}/prefix')",
             self.folder.display()
@@ -152,11 +122,7 @@ impl Built {
     }
 
     fn java(&self, repository: &Repository) -> Result<()> {
-        must(
-            repository
-                .command("cargo")
-                .args(["run", "-q", "-p", "xtask", "--", "java"]),
-        )?;
+        must(&mut repository.cargo("run -q -p xtask -- java"))?;
         let types = self.types("java")?;
         let jar = repository.target().join("java/kadenz.jar");
         let script = format!(
@@ -179,24 +145,19 @@ impl Built {
                 python
             }
             "Java" => {
+                let classes = format!("{folder}/kadenz.jar:{folder}/classes");
                 let mut java = Command::new("java");
-                java.args([
-                    "-cp",
-                    &format!("{folder}/kadenz.jar:{folder}/classes"),
-                    "Controller",
-                ]);
+                java.args(["-cp", &classes, "Controller"]);
                 java
             }
             _ => {
-                let mut octave = Command::new("octave-cli");
-                let example = self.example.display();
-                let paths = format!(
-                    "addpath('{folder}/matlab'); addpath('{folder}/types-matlab'); addpath('{example}');"
+                let (example, run) = (self.example.display(), run.display());
+                let script = format!(
+                    "addpath('{folder}/matlab'); addpath('{folder}/types-matlab'); addpath('{example}'); \
+                     controller('{run}', '{URL}')"
                 );
-                octave.args([
-                    "--eval",
-                    &format!("{paths} controller('{}', '{URL}')", run.display()),
-                ]);
+                let mut octave = Command::new("octave-cli");
+                octave.args(["--eval", &script]);
                 return octave;
             }
         };
@@ -210,14 +171,10 @@ impl Built {
         (rate, period_ns): (&str, f64),
         seconds: u32,
     ) -> Result<Loop> {
-        let (plant, controller) = (
-            absent(&self.folder.join("run-arm"))?,
-            absent(&self.folder.join("run-controller"))?,
-        );
-        let mut controlling = self
-            .controller(language, &controller)
-            .stdout(Stdio::null())
-            .spawn()?;
+        let plant = absent(&self.folder.join("run-arm"))?;
+        let controller = absent(&self.folder.join("run-controller"))?;
+        let mut controlling = self.controller(language, &controller);
+        let mut controlling = controlling.stdout(Stdio::null()).spawn()?;
         let mut arm = Command::new(&self.plant);
         let moved = process::output(arm.arg(&plant).args([URL, rate, &seconds.to_string()]));
         if moved.is_err() {
@@ -229,28 +186,20 @@ impl Built {
             bail!("the controller ended with {ended}");
         }
         let (arm, controller) = (self.show(&plant)?, self.show(&controller)?);
-        let (trip, receive, publish) = (
-            series(&arm, "round-trip")?,
-            series(&controller, "receive")?,
-            series(&controller, "publish")?,
-        );
+        let trip = series(&arm, "round-trip")?;
+        let [receive, publish] = ["receive", "publish"].map(|it| series(&controller, it));
         let number = |it: &Value| it.as_f64().context("a figure is missing: too few messages");
         Ok(Loop {
             round_trip_p50_us: number(&trip["percentiles"]["50"])? / 1e3,
             round_trip_p99_us: number(&trip["percentiles"]["99"])? / 1e3,
-            share: 100.0 * (number(&receive["mean_ns"])? + number(&publish["mean_ns"])?)
+            share: 100.0 * (number(&receive?["mean_ns"])? + number(&publish?["mean_ns"])?)
                 / period_ns,
         })
     }
 
     fn show(&self, run: &Path) -> Result<Value> {
-        let said = process::output(
-            Command::new(&self.program)
-                .arg("show")
-                .arg(run)
-                .arg("--json"),
-        )?;
-        Ok(serde_json::from_str(&said)?)
+        let mut show = Command::new(&self.program);
+        process::json(show.arg("show").arg(run).arg("--json"))
     }
 
     /// Milliseconds, by layout and size.
@@ -259,21 +208,13 @@ impl Built {
         let said = match language {
             "Python" => process::output(Command::new(&self.python).arg(peers.join("frames.py")))?,
             _ => {
-                let paths = format!(
-                    "addpath('{}/matlab'); addpath('{}');",
-                    self.folder.display(),
-                    peers.display()
-                );
-                process::output(
-                    Command::new("octave-cli").args(["--eval", &format!("{paths} frames()")]),
-                )?
+                let (folder, peers) = (self.folder.display(), peers.display());
+                let script = format!("addpath('{folder}/matlab'); addpath('{peers}'); frames()");
+                process::output(Command::new("octave-cli").args(["--eval", &script]))?
             }
         };
-        let line = said
-            .lines()
-            .find(|it| it.starts_with('{'))
-            .context("no figures")?;
-        Ok(serde_json::from_str(line)?)
+        let line = said.lines().find(|it| it.starts_with('{'));
+        Ok(serde_json::from_str(line.context("no figures")?)?)
     }
 }
 
@@ -291,8 +232,7 @@ fn figure(
 ) -> Result<Figure> {
     let (mut cells, mut result) = (Cells::new(), Vec::new());
     for (at, Controller(language, (rate, _))) in all.iter().enumerate() {
-        let of =
-            |of: fn(Loop) -> f64| Spread::of(loops.iter().filter_map(|round| round[at].map(of)));
+        let of = |of: fn(&Loop) -> f64| Spread::over(loops, at, of);
         let (Some(p50), Some(p99), Some(share)) = (
             of(|it| it.round_trip_p50_us),
             of(|it| it.round_trip_p99_us),
@@ -317,17 +257,14 @@ fn figure(
             }
         }
     }
-    if result.is_empty() {
-        bail!("no contestant could measure; their messages stand above");
-    }
+    ensure!(!result.is_empty(), NOTHING_MEASURED);
     Ok(Figure {
-        groups: vec![("loops", cells)],
         method: format!(
             "a simulated arm in Rust and a controller in each language over udpm on this host, {seconds} s of each in a round: from a feedback \
              to the command that answers it, and what receiving (from the message's arrival in the process) and publishing took of the \
              controller's period on average; frames: the newest one copied into an array of columns; medians of the rounds"
         ),
         result: Value::Array(result),
-        cells: Cells::new(),
+        cells,
     })
 }

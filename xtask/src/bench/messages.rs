@@ -1,93 +1,60 @@
 //! One-way latency of messages beside the clients of other middleware: `kadenz experiment messages`, with every
 //! provider built in, and its ratios as a row.
 
-use std::path::Path;
-
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
+use super::BenchOptions;
 use super::figure::{Cells, Figure};
-use super::{BenchOptions, absent, must};
-use crate::process;
+use crate::files;
+use crate::process::{self, must};
 use crate::repository::Repository;
 
 /// Length of each measurement, by default.
 const SECONDS: u32 = 5;
 /// Rounds, by default.
 const ROUNDS: u32 = 5;
-/// The features that Kadenz's program is built with.
-const FEATURES: &str = "shm,zenoh,dds";
-
-/// 200 B at 1 kHz, as ordinary processes.
-pub(crate) fn ordinary(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
-    take(repository, options, &["--policies", "other"])
-}
-
-/// 200 B at 1 kHz, all of them at `SCHED_FIFO` 80.
-pub(crate) fn fifo(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
-    take(repository, options, &["--policies", "fifo:80"])
-}
 
 /// 1 MB at 100 Hz and 10 MB at 10 Hz, by multicast unless options name others: the lost messages.
 pub(crate) fn large(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
-    let usual = ["kadenz-udpm".to_owned(), "lcm".to_owned()];
+    let usual = ["kadenz-udpm", "lcm"].map(str::to_owned);
     let only = match options.only.is_empty() {
         true => &usual[..],
         false => &options.only,
     };
-    let mut all: Option<Figure> = None;
-    for (size, rate) in [("1MB", "100Hz"), ("10MB", "10Hz")] {
-        let load = ["--policies", "other", "--sizes", size, "--rates", rate];
+    let take = |size: &str, rate: &str| -> Result<Figure> {
+        let load = format!("--policies other --sizes {size} --rates {rate}");
         let mut figure = take_of(repository, options, &load, only)?;
         for (name, _) in &mut figure.cells {
             *name = format!("{size} at {rate}, {name}");
         }
-        match &mut all {
-            None => all = Some(figure),
-            Some(all) => all.cells.extend(figure.cells),
-        }
-    }
-    all.context("nothing was measured")
+        Ok(figure)
+    };
+    let mut figure = take("1MB", "100Hz")?;
+    figure.cells.extend(take("10MB", "10Hz")?.cells);
+    Ok(figure)
 }
 
-fn take(repository: &Repository, options: &BenchOptions, load: &[&str]) -> Result<Figure> {
+/// 200 B at 1 kHz, with these options of the command.
+pub(crate) fn take(repository: &Repository, options: &BenchOptions, load: &str) -> Result<Figure> {
     take_of(repository, options, load, &options.only)
 }
 
 fn take_of(
     repository: &Repository,
     options: &BenchOptions,
-    load: &[&str],
+    load: &str,
     only: &[String],
 ) -> Result<Figure> {
-    let mut build = repository.command("cargo");
-    build.args([
-        "build",
-        "--release",
-        "-p",
-        "kadenz-cli",
-        "--features",
-        FEATURES,
-    ]);
-    must(&mut build)?;
-    let (seconds, rounds) = (
-        options.seconds.unwrap_or(SECONDS),
-        options.rounds.unwrap_or(ROUNDS),
-    );
-    let out = absent(&repository.target().join("bench/messages"))?;
-    let mut measure = repository.command(&program(repository).to_string_lossy());
-    measure.args([
-        "experiment",
-        "messages",
-        "--json",
-        "--duration",
-        &format!("{seconds}s"),
-    ]);
-    measure
-        .args(["--rounds", &rounds.to_string()])
-        .args(load)
-        .arg("--out")
-        .arg(&out);
+    must(&mut repository.cargo("build --release -p kadenz-cli --features shm,zenoh,dds"))?;
+    let seconds = options.seconds.unwrap_or(SECONDS);
+    let rounds = options.rounds.unwrap_or(ROUNDS);
+    let out = files::absent(&repository.target().join("bench/messages"))?;
+    let mut measure = repository.command(repository.target().join("release/kadenz"));
+    measure.args(["experiment", "messages", "--json"]);
+    measure.args(["--duration", &format!("{seconds}s")]);
+    measure.args(["--rounds", &rounds.to_string()]);
+    measure.args(load.split(' ')).arg("--out").arg(out);
     if !only.is_empty() {
         measure.args(["--only", &only.join(",")]);
     }
@@ -96,18 +63,12 @@ fn take_of(
     let result = said["messages"].clone();
     Ok(Figure {
         method: format!(
-            "`kadenz experiment messages`, {rounds} rounds of {seconds} s, {}; ratios within a round, geometric mean with its \
-             95 % interval",
-            load.join(" ")
+            "`kadenz experiment messages`, {rounds} rounds of {seconds} s, {load}; ratios within a round, geometric mean with its \
+             95 % interval"
         ),
         cells: cells(&result, rounds, seconds)?,
         result,
-        ..Figure::default()
     })
-}
-
-fn program(repository: &Repository) -> std::path::PathBuf {
-    repository.target().join(Path::new("release/kadenz"))
 }
 
 /// Of each contestant p50, p99 and the lost messages; of each pair the ratios.
@@ -115,10 +76,9 @@ fn cells(result: &Value, rounds: u32, seconds: u32) -> Result<Cells> {
     let mut cells = vec![("rounds".to_owned(), format!("{rounds} x {seconds} s"))];
     for load in array(&result["loads"]) {
         for row in array(&load["rows"]) {
-            let us = |name: &str| {
-                row[name]
-                    .as_f64()
-                    .map_or_else(|| "-".to_owned(), |ns| format!("{:.1}", ns / 1e3))
+            let us = |name: &str| match row[name].as_f64() {
+                Some(ns) => format!("{:.1}", ns / 1e3),
+                None => "-".to_owned(),
             };
             let text = format!("{} / {} ({} lost)", us("p50_ns"), us("p99_ns"), row["lost"]);
             cells.push((format!("{}, p50 / p99, us", text_of(&row["name"])), text));
@@ -130,9 +90,10 @@ fn cells(result: &Value, rounds: u32, seconds: u32) -> Result<Cells> {
             }
         }
     }
-    if cells.len() == 1 {
-        bail!("nothing was measured; what is missing stands above");
-    }
+    ensure!(
+        cells.len() > 1,
+        "nothing was measured; what is missing stands above"
+    );
     Ok(cells)
 }
 
@@ -145,13 +106,12 @@ fn text_of(value: &Value) -> &str {
 }
 
 fn ratio(value: &Value) -> String {
-    let Some(mean) = value["mean"].as_f64() else {
-        return "-".to_owned();
-    };
-    let end = |at: usize| value["interval"][at].as_f64();
-    match end(0).zip(end(1)) {
-        Some((low, high)) => format!("{mean:.3} ({low:.3} to {high:.3})"),
-        None => format!("{mean:.3}"),
+    let number = |it: &Value| it.as_f64();
+    let [low, high] = [0, 1].map(|at| number(&value["interval"][at]));
+    match (number(&value["mean"]), low, high) {
+        (Some(mean), Some(low), Some(high)) => format!("{mean:.3} ({low:.3} to {high:.3})"),
+        (Some(mean), ..) => format!("{mean:.3}"),
+        _ => "-".to_owned(),
     }
 }
 

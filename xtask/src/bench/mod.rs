@@ -25,11 +25,12 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 
-use crate::process;
+use crate::files;
+use crate::process::{self, must};
 use crate::repository::Repository;
 use figure::{Figure, Machine};
 
-const HELP: &str = "\
+pub(crate) const HELP: &str = "\
 Take one of the figures in docs/benchmarks.md: prints JSON, then a row for its table.
 
 Usage: cargo xtask bench <NAME> [--append] [--only NAMES] [--rounds N] [--seconds N] [--samples N]
@@ -73,12 +74,13 @@ Usage: cargo xtask bench <NAME> [--append] [--only NAMES] [--rounds N] [--second
   --samples N   how many samples to read [default: 184000000, Sticha's number]
 ";
 
+const PAGE: &str = "docs/benchmarks.md";
+
 /// The options of the command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct BenchOptions {
     name: String,
     append: bool,
-    help: bool,
     /// The contestants to measure, where a benchmark has several; all, if it is empty.
     pub(crate) only: Vec<String>,
     /// Rounds, where the benchmark has some.
@@ -87,6 +89,54 @@ pub(crate) struct BenchOptions {
     pub(crate) seconds: Option<u32>,
     /// How many samples to read.
     pub(crate) samples: u64,
+}
+
+/// Takes a figure.
+type Benchmark = fn(&Repository, &BenchOptions) -> Result<Figure>;
+
+/// The benchmark of a name.
+fn named(name: &str) -> Option<Benchmark> {
+    let benchmark: Benchmark = match name {
+        "record" => |it, _| examples::run(it, "kadenz-record", "record_cost", &[]),
+        "samples" => examples::samples,
+        "modes" => |it, _| examples::run(it, "kadenz-report", "modes_cost", &[]),
+        // One day of each noise, or `--rounds` of them; ten where nothing recurs.
+        "modes-found" => {
+            |it, options| examples::modes_days(it, "found", options.rounds.unwrap_or(1))
+        }
+        "modes-nothing" => {
+            |it, options| examples::modes_days(it, "nothing", options.rounds.unwrap_or(10))
+        }
+        "modes-limits" => |it, _| examples::modes_days(it, "limits", 1),
+        "cyclic" => |it, options| cyclic::take(it, options, cyclic::Idle::HeldOff),
+        "cyclic-idle" => |it, options| cyclic::take(it, options, cyclic::Idle::LeftAlone),
+        "udp" => |it, options| udp::take(it, options, udp::Scheduling::Ordinary),
+        "udp-fifo" => |it, options| udp::take(it, options, udp::Scheduling::Fifo),
+        "messages" => |it, options| messages::take(it, options, "--policies other"),
+        "messages-fifo" => |it, options| messages::take(it, options, "--policies fifo:80"),
+        "messages-large" => messages::large,
+        "ethercat" => |it, options| ethercat::take(it, options, false),
+        "ethercat-fifo" => |it, options| ethercat::take(it, options, true),
+        "hlog-report" => hlog_report::take,
+        "camera" => |it, options| camera::take(it, options, "1080p"),
+        "camera-4k" => |it, options| camera::take(it, options, "4K"),
+        "camera-layout" => camera_layout::take,
+        "languages" => languages::take,
+        "python" => python::take,
+        "record-c" => record_c::take,
+        "socket-copy" => socket_copy::take,
+        "build" => build,
+        _ => return None,
+    };
+    Some(benchmark)
+}
+
+/// The mark of a benchmark's table on the page, where the languages have other tables, too.
+fn mark_of(name: &str) -> &str {
+    match name {
+        "languages" => "languages loops",
+        name => name,
+    }
 }
 
 /// Benchmarks that measure several contestants or parts, of which `--only` names some.
@@ -116,71 +166,42 @@ fn chosen<'n>(only: &[String], names: &[&'n str]) -> Result<Vec<&'n str>> {
 }
 
 /// Runs the benchmark and prints its figure.
-pub(crate) fn main(repository: &Repository, arguments: &[String]) -> Result<bool> {
-    let options = read(arguments)?;
-    if options.help {
+pub(crate) fn main(repository: &Repository, arguments: &[&str]) -> Result<bool> {
+    if arguments.is_empty() {
         print!("{HELP}");
         return Ok(true);
     }
-    if options.name == "pictures" {
+    let options = read(arguments)?;
+    let name = options.name.as_str();
+    if name == "pictures" {
         return pictures::draw(repository);
     }
-    let take: fn(&Repository, &BenchOptions) -> Result<Figure> = match options.name.as_str() {
-        "record" => examples::record,
-        "samples" => examples::samples,
-        "modes" => examples::modes,
-        "modes-found" => examples::modes_found,
-        "modes-nothing" => examples::modes_nothing,
-        "modes-limits" => examples::modes_limits,
-        "cyclic" => cyclic::held_off,
-        "cyclic-idle" => cyclic::left_alone,
-        "udp" => udp::ordinary,
-        "udp-fifo" => udp::fifo,
-        "messages" => messages::ordinary,
-        "messages-fifo" => messages::fifo,
-        "messages-large" => messages::large,
-        "ethercat" => ethercat::ordinary,
-        "ethercat-fifo" => ethercat::fifo,
-        "hlog-report" => hlog_report::take,
-        "camera" => camera::full_hd,
-        "camera-4k" => camera::ultra_hd,
-        "camera-layout" => camera_layout::take,
-        "languages" => languages::take,
-        "python" => python::take,
-        "record-c" => record_c::take,
-        "socket-copy" => socket_copy::take,
-        "build" => take,
-        other => bail!("there is no benchmark {other:?}; `cargo xtask bench --help` lists them"),
+    let Some(take) = named(name) else {
+        bail!("there is no benchmark {name:?}; `cargo xtask bench --help` lists them");
     };
-    if !options.only.is_empty() && !WITH_CONTESTANTS.contains(&options.name.as_str()) {
-        bail!("{} has no contestants that --only could name", options.name);
+    if !options.only.is_empty() && !WITH_CONTESTANTS.contains(&name) {
+        bail!("{name} has no contestants that --only could name");
     }
+    let (page, mark) = (repository.path(PAGE), mark_of(name));
     let machine = Machine::look(repository);
     let figure = take(repository, &options)?;
-    println!("{:#}", figure.json(&options.name, &machine));
-    for (mark, cells) in figure.tables(&options.name) {
-        let (head, row) = (figure::head(cells), figure::row(cells, &machine));
+    println!("{:#}", figure.json(name, &machine));
+    // Where all that was measured has no place in the table, there is no row.
+    if !figure.cells.is_empty() {
+        let (head, row) = (figure.head(), figure.row(&machine));
         println!("\n{mark}\n{head}\n{row}");
         if options.append {
-            append(repository, &mark, &head, &row)?;
+            let text = files::read(&page)?;
+            files::write(&page, figure::with_row(&text, mark, &head, &row)?)?;
         }
     }
     Ok(true)
 }
 
-fn append(repository: &Repository, mark: &str, head: &str, row: &str) -> Result<()> {
-    let path = repository.path("docs/benchmarks.md");
-    let page = std::fs::read_to_string(&path)
-        .with_context(|| format!("cannot read {}", path.display()))?;
-    let page = figure::with_row(&page, mark, head, row)?;
-    std::fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))
-}
-
-fn read(arguments: &[String]) -> Result<BenchOptions> {
+fn read(arguments: &[&str]) -> Result<BenchOptions> {
     let mut options = BenchOptions {
         name: String::new(),
         append: false,
-        help: arguments.is_empty(),
         only: Vec::new(),
         rounds: None,
         seconds: None,
@@ -189,20 +210,18 @@ fn read(arguments: &[String]) -> Result<BenchOptions> {
     let mut arguments = arguments.iter();
     while let Some(option) = arguments.next() {
         let mut number = || -> Result<u64> {
-            let value = arguments
-                .next()
-                .and_then(|it| it.replace('_', "").parse().ok());
+            let value = arguments.next();
+            let value = value.and_then(|it| it.replace('_', "").parse().ok());
             value
                 .filter(|it| *it > 0)
                 .with_context(|| format!("{option} needs a number above 0"))
         };
-        match option.as_str() {
+        match *option {
             "--append" => options.append = true,
             "--only" => {
                 let names = arguments.next().context("--only needs names")?;
                 options.only = names.split(',').map(str::to_owned).collect();
             }
-            "--help" | "-h" => options.help = true,
             "--rounds" => options.rounds = Some(u32::try_from(number()?)?),
             "--seconds" => options.seconds = Some(u32::try_from(number()?)?),
             "--samples" => options.samples = number()?,
@@ -237,33 +256,27 @@ fn rounds<C: std::fmt::Display, M>(
     (0..wanted as usize).map(measure_all).collect()
 }
 
-/// Builds the program as for users, and returns its path.
-fn release_program(repository: &Repository) -> Result<String> {
-    let mut command = repository.command("cargo");
-    command.args(["build", "--release", "-p", "kadenz-cli"]);
-    must(&mut command)?;
-    Ok(repository
-        .target()
-        .join("release/kadenz")
-        .to_string_lossy()
-        .into_owned())
-}
+/// Where no contestant has a result.
+const NOTHING_MEASURED: &str = "no contestant could measure; their messages stand above";
 
-/// A path at which no file is left.
-fn absent(path: &Path) -> Result<PathBuf> {
-    if path.exists() {
-        std::fs::remove_dir_all(path)
-            .with_context(|| format!("cannot remove {}", path.display()))?;
+/// A Python environment in a folder of its own that can run these imports; where it cannot, it is made with these
+/// packages.
+fn python_that(
+    repository: &Repository,
+    home: &Path,
+    imports: &str,
+    packages: &[&str],
+) -> Result<PathBuf> {
+    let python = home.join("bin/python");
+    let imports = || process::output(repository.command(&python).args(["-c", imports]));
+    if imports().is_err() {
+        let mut create = repository.command("python3");
+        process::output(create.args(["-m", "venv"]).arg(home))?;
+        let mut pip = repository.command(&python);
+        process::output(pip.args(["-m", "pip", "install", "--quiet"]).args(packages))?;
+        imports()?;
     }
-    Ok(path.to_path_buf())
-}
-
-/// Runs a command that must end with 0.
-fn must(command: &mut Command) -> Result<()> {
-    if !process::run(command)? {
-        bail!("`{}` failed", process::spelled(command));
-    }
-    Ok(())
+    Ok(python)
 }
 
 /// Runs a command that must end with 0, and returns the seconds that it took.
@@ -273,63 +286,46 @@ fn timed(command: &mut Command) -> Result<f64> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-// How long a new user waits: the release build in a fresh clone with an empty target folder.
-
-/// Clones the committed state, fetches, builds, and checks the program.
-pub(crate) fn take(repository: &Repository, _: &BenchOptions) -> Result<Figure> {
-    let folder = absent(&repository.target().join("bench/build"))?;
-    let clone = folder.to_string_lossy().into_owned();
-    must(
-        repository
-            .command("git")
-            .args(["clone", "--quiet", ".", &clone]),
-    )?;
-    let fetch_s = timed(&mut cargo(repository, &folder, &["fetch", "--locked"]))?;
-    let build = ["build", "--release", "--locked", "--offline"];
-    let build_s = timed(&mut cargo(repository, &folder, &build))?;
+/// How long a new user waits: clones the committed state, fetches, and builds with an empty target folder.
+fn build(repository: &Repository, _: &BenchOptions) -> Result<Figure> {
+    let folder = files::absent(&repository.target().join("bench/build"))?;
+    let mut clone = repository.command("git");
+    must(clone.args(["clone", "--quiet", "."]).arg(&folder))?;
+    // Without settings of this machine that share builds.
+    let cargo = |words| {
+        let mut command = repository.cargo(words);
+        command.current_dir(&folder);
+        command.env_remove("CARGO_BUILD_BUILD_DIR");
+        command.env_remove("CARGO_TARGET_DIR");
+        command.env_remove("RUSTFLAGS").env_remove("RUSTC_WRAPPER");
+        command
+    };
+    let fetch_s = timed(&mut cargo("fetch --locked"))?;
+    let build_s = timed(&mut cargo("build --release --locked --offline"))?;
     let program = std::fs::metadata(folder.join("target/release/kadenz"))?.len();
-    std::fs::remove_dir_all(&folder)
-        .with_context(|| format!("cannot remove {}", folder.display()))?;
+    files::remove_folder(&folder)?;
+    let megabytes = format!("{:.1} MB", program as f64 / 1e6);
     Ok(Figure {
-        groups: Vec::new(),
         method: "git clone, cargo fetch, then cargo build --release of the default members"
             .to_owned(),
         result: json!({ "fetch_s": fetch_s, "build_s": build_s, "program_bytes": program }),
-        cells: vec![
-            ("build".to_owned(), format!("{build_s:.0} s")),
+        cells: figure::cells([
+            ("build", format!("{build_s:.0} s")),
             (
-                "fetch, with what the registry cache had".to_owned(),
+                "fetch, with what the registry cache had",
                 format!("{fetch_s:.1} s"),
             ),
-            (
-                "program".to_owned(),
-                format!("{:.1} MB", program as f64 / 1e6),
-            ),
-        ],
+            ("program", megabytes),
+        ]),
     })
-}
-
-/// cargo in the clone, without settings of this machine that share builds.
-fn cargo(repository: &Repository, folder: &Path, arguments: &[&str]) -> std::process::Command {
-    let mut command = repository.command("cargo");
-    command.current_dir(folder).args(arguments);
-    for variable in [
-        "CARGO_BUILD_BUILD_DIR",
-        "CARGO_TARGET_DIR",
-        "RUSTFLAGS",
-        "RUSTC_WRAPPER",
-    ] {
-        command.env_remove(variable);
-    }
-    command
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn words(line: &str) -> Vec<String> {
-        line.split(' ').map(str::to_owned).collect()
+    fn words(line: &str) -> Vec<&str> {
+        line.split(' ').collect()
     }
 
     #[test]

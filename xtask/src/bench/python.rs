@@ -2,14 +2,14 @@
 //!
 //! Every round measures all contestants, each round begins with another one, and ratios are taken within a round.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::BenchOptions;
 use super::figure::{Cells, Figure};
 use super::quantile::Spread;
+use super::{BenchOptions, NOTHING_MEASURED};
 use crate::process;
 use crate::repository::Repository;
 use crate::tools;
@@ -69,30 +69,21 @@ pub(super) fn environment(repository: &Repository) -> Result<PathBuf> {
     let wheel = wheel::build(repository, &builds, Profile::Release, &home.join("wheels"))?;
     let python = home.join("environment/bin/python");
     if !python.is_file() {
-        let mut create = repository.command(&builds.to_string_lossy());
+        let mut create = repository.command(&builds);
         process::output(create.args(["-m", "venv"]).arg(home.join("environment")))?;
     }
-    let pip = ["-m", "pip", "install", "--quiet"];
-    let mut install = repository.command(&python.to_string_lossy());
-    process::output(install.args(pip).args(PEERS))?;
-    let mut install = repository.command(&python.to_string_lossy());
-    process::output(
-        install
-            .args(pip)
-            .arg("--force-reinstall")
-            .arg("--no-deps")
-            .arg(wheel),
-    )?;
+    let pip = || {
+        let mut pip = repository.command(&python);
+        pip.args(["-m", "pip", "install", "--quiet"]);
+        pip
+    };
+    process::output(pip().args(PEERS))?;
+    process::output(pip().args(["--force-reinstall", "--no-deps"]).arg(wheel))?;
     Ok(python)
 }
 
-fn measure(
-    repository: &Repository,
-    python: &std::path::Path,
-    name: &str,
-    seconds: u32,
-) -> Result<Latency> {
-    let mut command = repository.command(&python.to_string_lossy());
+fn measure(repository: &Repository, python: &Path, name: &str, seconds: u32) -> Result<Latency> {
+    let mut command = repository.command(python);
     command.arg(repository.path("xtask/peers/python/messages.py"));
     let said = process::output(command.args([name, RATE_HZ, &seconds.to_string()]))?;
     let said: Value = serde_json::from_str(said.lines().next_back().unwrap_or_default())?;
@@ -107,41 +98,29 @@ fn measure(
 fn figure(names: &[&str], rounds: &[Vec<Option<Latency>>], seconds: u32) -> Result<Figure> {
     let (mut cells, mut result) = (Cells::new(), Vec::new());
     for (at, name) in names.iter().enumerate() {
-        let of = |of: fn(Latency) -> f64| {
-            Spread::of(rounds.iter().filter_map(|round| round[at].map(of)))
-        };
+        let of = |of: fn(&Latency) -> f64| Spread::over(rounds, at, of);
         let (Some(p50), Some(p99)) = (of(|it| it.p50_us), of(|it| it.p99_us)) else {
             continue;
         };
-        let lost: u64 = rounds
-            .iter()
-            .filter_map(|round| round[at])
-            .map(|it| it.lost)
-            .sum();
+        let measured = rounds.iter().filter_map(|round| round[at]);
+        let lost: u64 = measured.map(|it| it.lost).sum();
         cells.push((format!("{name} p50, us"), format!("{:.1}", p50.median)));
         cells.push((format!("{name} p99, us"), format!("{:.1}", p99.median)));
         result.push(
             json!({ "name": name, "p50_us": p50.json(), "p99_us": p99.json(), "lost": lost }),
         );
     }
-    if result.is_empty() {
-        bail!("no contestant could measure; their messages stand above");
-    }
+    ensure!(!result.is_empty(), NOTHING_MEASURED);
     for (ours, peer) in PAIRS {
         let place = |name: &str| names.iter().position(|it| *it == name);
-        let (Some(ours_at), Some(peer_at)) = (place(ours), place(peer)) else {
-            continue;
-        };
-        let ratios = rounds
-            .iter()
-            .filter_map(|round| Some(round[ours_at]?.p50_us / round[peer_at]?.p50_us));
-        if let Some(ratio) = Spread::of(ratios) {
+        if let Some(places) = place(ours).zip(place(peer))
+            && let Some(ratio) = Spread::of_ratios(rounds, places, |it| it.p50_us)
+        {
             cells.push((format!("{ours} / {peer}"), ratio.cell()));
             result.push(json!({ "ours": ours, "peer": peer, "ratio": ratio.json() }));
         }
     }
     Ok(Figure {
-        groups: Vec::new(),
         method: format!(
             "200 B at {RATE_HZ} Hz from one Python process to another, {seconds} s of each in a round; from time.monotonic_ns before \
              the call that sends to the bytes in the receiver's hands; median of the rounds; ratios of medians within a round"

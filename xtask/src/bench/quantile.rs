@@ -34,18 +34,13 @@ impl Quantile {
 /// Reads `thread."0"` of `cyclictest --json`: bins in microseconds, ascending, and all cycles.
 pub(crate) fn cyclictest_bins(report: &Value) -> Result<(Vec<(u64, u64)>, u64)> {
     let thread = &report["thread"]["0"];
-    let bins = thread["histogram"]
-        .as_object()
-        .context("cyclictest's JSON holds no histogram")?;
-    let mut bins: Vec<(u64, u64)> = bins
-        .iter()
-        .filter_map(|(bin, count)| Some((bin.parse().ok()?, count.as_u64()?)))
-        .collect();
+    let bins = thread["histogram"].as_object();
+    let bins = bins.context("cyclictest's JSON holds no histogram")?.iter();
+    let counts = bins.filter_map(|(bin, count)| Some((bin.parse().ok()?, count.as_u64()?)));
+    let mut bins: Vec<(u64, u64)> = counts.collect();
     bins.sort_unstable();
-    let cycles = thread["cycles"]
-        .as_u64()
-        .context("cyclictest's JSON counts no cycles")?;
-    Ok((bins, cycles))
+    let cycles = thread["cycles"].as_u64();
+    Ok((bins, cycles.context("cyclictest's JSON counts no cycles")?))
 }
 
 /// The quantile `q` of counted microseconds; `None` beyond the last bin, where cyclictest does not give the values.
@@ -101,6 +96,27 @@ impl Spread {
             min: *values.first()?,
             max: *values.last()?,
         })
+    }
+
+    /// The spread of a contestant's value over the rounds.
+    pub(crate) fn over<M>(
+        rounds: &[Vec<Option<M>>],
+        place: usize,
+        of: impl Fn(&M) -> f64,
+    ) -> Option<Self> {
+        let measured = rounds.iter().filter_map(|round| round[place].as_ref());
+        Self::of(measured.map(of))
+    }
+
+    /// The spread of the ratios of a contestant's value to that of another one, each within a round.
+    pub(crate) fn of_ratios<M>(
+        rounds: &[Vec<Option<M>>],
+        (place, beside): (usize, usize),
+        of: impl Fn(&M) -> f64,
+    ) -> Option<Self> {
+        let ratio =
+            |round: &Vec<Option<M>>| Some(of(round[place].as_ref()?) / of(round[beside].as_ref()?));
+        Self::of(rounds.iter().filter_map(ratio))
     }
 
     /// As JSON.

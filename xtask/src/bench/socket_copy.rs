@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use serde_json::json;
 
 use super::BenchOptions;
-use super::figure::Figure;
+use super::figure::{self, Figure};
 use super::quantile::Spread;
 use crate::repository::Repository;
 
@@ -36,12 +36,11 @@ pub(crate) fn take(_: &Repository, options: &BenchOptions) -> Result<Figure> {
     Ok(Figure {
         method: "writev of a header and 1 MiB over loopback, medians of the rounds; the ratio is taken within a round".to_owned(),
         result: json!({ "from_16_us": plain.json(), "from_2048_us": placed.json(), "ratio": ratio.json() }),
-        cells: vec![
-            ("from byte 16, us".to_owned(), format!("{:.0}", plain.median)),
-            ("from byte 2048, us".to_owned(), format!("{:.0}", placed.median)),
-            ("ratio".to_owned(), ratio.cell()),
-        ],
-        groups: Vec::new(),
+        cells: figure::cells([
+            ("from byte 16, us", format!("{:.0}", plain.median)),
+            ("from byte 2048, us", format!("{:.0}", placed.median)),
+            ("ratio", ratio.cell()),
+        ]),
     })
 }
 

@@ -3,15 +3,15 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
-use super::reference::Page;
-use super::{links, reference, write};
+use super::{Page, command_pages, links};
+use crate::files;
 use crate::process;
-use crate::repository::{Repository, SourceFile};
+use crate::repository::{Repository, SourceFile, text_of};
 use crate::tools;
 
-const HELP: &str = "\
+pub(crate) const HELP: &str = "\
 Build the book: the pages that docs/SUMMARY.md lists, with a page for each command of the program, in
 target/book/html. It opens from the folder, without a network, and can be searched. Needs mdBook.
 
@@ -22,23 +22,16 @@ Usage: cargo xtask book
 const INSTALL: &str = "cargo install mdbook --locked --root target/mdbook";
 
 /// Builds the book.
-pub(crate) fn main(repository: &Repository, options: &[String]) -> Result<bool> {
-    match options.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => {}
-        ["--help" | "-h"] => {
-            print!("{HELP}");
-            return Ok(true);
-        }
-        _ => bail!("book takes no options"),
-    }
+pub(crate) fn main(repository: &Repository, options: &[&str]) -> Result<bool> {
+    ensure!(options.is_empty(), "book takes no options");
     let Some(mdbook) = tools::mdbook(&repository.target()) else {
         bail!("there is no mdbook on the path; `{INSTALL}` installs it for this command alone");
     };
     let program = crate::cargo::program_of_tests(repository)?;
-    let commands = reference::pages(&mut |words| super::help(repository, &program, words))?;
+    let commands = command_pages(&|words| super::help(repository, &program, words))?;
     let folder = repository.target().join("book");
     stage(repository, &commands, &folder)?;
-    let mut command = repository.command(&mdbook.to_string_lossy());
+    let mut command = repository.command(&mdbook);
     if !process::run(command.arg("build").arg(&folder))? {
         return Ok(false);
     }
@@ -60,24 +53,23 @@ fn stage(repository: &Repository, commands: &[Page], folder: &Path) -> Result<()
             .with_context(|| format!("cannot copy {path} to {}", to.display()))?;
     }
     for file in generated(&files, commands) {
-        write(&beneath(&source, &file.path)?, &file.text)?;
+        files::write(&beneath(&source, &file.path)?, &file.text)?;
     }
     let settings = std::fs::read_to_string(repository.path("docs/book.toml"))
         .context("cannot read docs/book.toml")?;
-    write(&folder.join("book.toml"), &settings)
+    files::write(&folder.join("book.toml"), &settings)
 }
 
 /// A path below a folder, with the folders on the way there.
 fn beneath(folder: &Path, path: &str) -> Result<std::path::PathBuf> {
     let path = folder.join(path);
-    let parent = path.parent().unwrap_or(folder);
-    std::fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+    files::make_folder(path.parent().unwrap_or(folder))?;
     Ok(path)
 }
 
 /// The committed pages of the book.
 pub(crate) fn pages(files: &[SourceFile]) -> Vec<&SourceFile> {
-    let listed = entries(files).into_iter().map(|it| it.path);
+    let listed = entries(files).into_iter().map(|(_, path)| path);
     let decisions = decisions(files).into_iter().map(|(path, _)| path);
     let paths: Vec<String> = listed.chain(decisions).collect();
     files
@@ -120,38 +112,22 @@ pub(crate) const DECISIONS: &str = "docs/decisions/README.md";
 /// The page of the commands; below it the built book has a page for each command.
 pub(crate) const COMMANDS: &str = "docs/commands.md";
 
-/// A page of the table of contents.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
-    /// Line in [`SUMMARY`].
-    pub(crate) line: usize,
-    /// Path from the root.
-    pub(crate) path: String,
-}
-
-/// The pages that [`SUMMARY`] lists, in its order.
-pub(crate) fn entries(files: &[SourceFile]) -> Vec<Entry> {
-    let Some(summary) = files.iter().find(|file| file.path == SUMMARY) else {
-        return Vec::new();
-    };
-    let targets = links::targets(summary).into_iter();
-    targets.map(|(line, path)| Entry { line, path }).collect()
+/// The pages that [`SUMMARY`] lists, in its order: line there, and path from the root.
+pub(crate) fn entries(files: &[SourceFile]) -> Vec<(usize, String)> {
+    let summary = files.iter().find(|file| file.path == SUMMARY);
+    summary.map(links::targets).unwrap_or_default()
 }
 
 /// The headings of the parts of [`SUMMARY`], without its title.
 pub(crate) fn parts(files: &[SourceFile]) -> Vec<&str> {
-    let summary = files.iter().find(|file| file.path == SUMMARY);
-    let lines = summary.map_or("", |file| &file.text).lines();
-    lines
-        .filter_map(|line| line.strip_prefix("# "))
-        .skip(1)
-        .collect()
+    let lines = text_of(files, SUMMARY).unwrap_or_default().lines();
+    let headings = lines.filter_map(|line| line.strip_prefix("# "));
+    headings.skip(1).collect()
 }
 
 /// The decisions in their index: path from the root, and title.
 pub(crate) fn decisions(files: &[SourceFile]) -> Vec<(String, String)> {
-    let index = files.iter().find(|file| file.path == DECISIONS);
-    let rows = index.map_or("", |file| &file.text).lines();
+    let rows = text_of(files, DECISIONS).unwrap_or_default().lines();
     let decision = |row: &str| {
         let (number, rest) = row.strip_prefix("| [")?.split_once("](")?;
         let (name, title) = rest.split_once(") | ")?;
@@ -166,18 +142,18 @@ pub(crate) fn decisions(files: &[SourceFile]) -> Vec<(String, String)> {
 
 /// The table of contents that mdBook reads: links from the root; decisions and commands below their indexes.
 pub(crate) fn for_mdbook(files: &[SourceFile], commands: &[Page]) -> String {
-    let summary = files.iter().find(|file| file.path == SUMMARY);
+    let summary = text_of(files, SUMMARY).unwrap_or_default();
     let entries = entries(files);
     let mut text = String::new();
-    for (at, line) in summary.map_or("", |file| &file.text).lines().enumerate() {
-        let Some(entry) = entries.iter().find(|entry| entry.line == at + 1) else {
+    for (at, line) in summary.lines().enumerate() {
+        let Some((_, path)) = entries.iter().find(|(line, _)| *line == at + 1) else {
             let _ = writeln!(text, "{line}");
             continue;
         };
         let title = line.split("](").next().unwrap_or_default();
-        let _ = writeln!(text, "{title}]({})", entry.path);
+        let _ = writeln!(text, "{title}]({path})");
         let indent = title.len() - title.trim_start().len() + 2;
-        let below: Vec<(String, String)> = match entry.path.as_str() {
+        let below: Vec<(String, String)> = match path.as_str() {
             DECISIONS => decisions(files),
             COMMANDS => commands
                 .iter()
@@ -257,7 +233,7 @@ mod summary_tests {
     #[test]
     fn pages_and_parts_are_read_in_their_order() {
         let files = sample();
-        let paths: Vec<String> = entries(&files).into_iter().map(|it| it.path).collect();
+        let paths: Vec<String> = entries(&files).into_iter().map(|it| it.1).collect();
         assert_eq!(paths, ["README.md", COMMANDS, "docs/STYLE.md", DECISIONS]);
         assert_eq!(parts(&files), ["Reference", "Contribute"]);
     }

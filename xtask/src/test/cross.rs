@@ -54,10 +54,8 @@ pub(crate) fn check(repository: &Repository, target: &str, tally: &mut Tally) ->
 
 /// The command of [`check`], where there is a standard library for it.
 pub(crate) fn check_commands(repository: &Repository, target: &str) -> Vec<Command> {
-    let library = library(target).into_iter();
-    library
-        .map(|it| command(repository, PROGRAM, target, it))
-        .collect()
+    let command = |it| command(repository, PROGRAM, target, it);
+    library(target).map(command).into_iter().collect()
 }
 
 /// Builds the parts for firmware for a Cortex-M3, without an operating system.
@@ -76,10 +74,8 @@ fn compile(
             "rustup target add {target}, or apt-get install cargo-web rustc-web rust-web-src \
              binutils-mingw-w64-x86-64"
         );
-        return Ok(Outcome::skipped(
-            format!("no standard library for {target}"),
-            remedy,
-        ));
+        let missing = format!("no standard library for {target}");
+        return Ok(Outcome::skipped(missing, remedy));
     };
     let success = process::run(&mut command(repository, part, target, library))?;
     tally.count(success);
@@ -95,15 +91,10 @@ fn library(target: &str) -> Option<Library> {
 }
 
 fn choose(active: bool, nightly: impl Fn() -> bool, debian: impl Fn() -> bool) -> Option<Library> {
-    if active {
-        Some(Library::Rustup)
-    } else if nightly() {
-        Some(Library::NightlySource)
-    } else if debian() {
-        Some(Library::DebianSource)
-    } else {
-        None
-    }
+    let nightly = || nightly().then_some(Library::NightlySource);
+    let debian = || debian().then_some(Library::DebianSource);
+    let active = active.then_some(Library::Rustup);
+    active.or_else(nightly).or_else(debian)
 }
 
 fn command(repository: &Repository, part: Part, target: &str, library: Library) -> Command {
@@ -120,9 +111,8 @@ fn command(repository: &Repository, part: Part, target: &str, library: Library) 
         command.arg(format!("-Zbuild-std={}", part.needs));
     }
     if library == Library::DebianSource {
-        command
-            .env("RUSTC_BOOTSTRAP", "1")
-            .env("RUSTC", format!("{DEBIAN_BIN}/rustc"));
+        command.env("RUSTC_BOOTSTRAP", "1");
+        command.env("RUSTC", format!("{DEBIAN_BIN}/rustc"));
     }
     command
 }

@@ -10,15 +10,16 @@ mod tally;
 
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use prebuild::{Builds, Prebuilds};
 use tally::Tally;
 
+use crate::fuzz;
 use crate::repository::Repository;
 use crate::tools;
 
-const HELP: &str = "\
+pub(crate) const HELP: &str = "\
 Run every test this machine can run, and name what was skipped and how to get it.
 
 Usage: cargo xtask test [--all] [--only STEP[,STEP]] [--list]
@@ -41,7 +42,6 @@ struct TestOptions {
     quick: bool,
     since: Option<String>,
     list: bool,
-    help: bool,
 }
 
 impl TestOptions {
@@ -54,13 +54,9 @@ impl TestOptions {
 }
 
 /// Runs the steps; true if nothing failed.
-pub(crate) fn main(repository: &Repository, arguments: &[String]) -> Result<bool> {
+pub(crate) fn main(repository: &Repository, arguments: &[&str]) -> Result<bool> {
     let mut options = read(arguments)?;
     options.skip_nothing |= tools::skips_nothing();
-    if options.help {
-        print!("{HELP}");
-        return Ok(true);
-    }
     if options.list {
         STEPS
             .iter()
@@ -97,23 +93,24 @@ fn timed(
     Ok(())
 }
 
-fn read(arguments: &[String]) -> Result<TestOptions> {
+fn read(arguments: &[&str]) -> Result<TestOptions> {
     let mut options = TestOptions::default();
     let mut arguments = arguments.iter();
     while let Some(option) = arguments.next() {
-        match option.as_str() {
+        match *option {
             "--all" => options.skip_nothing = true,
             "--quick" => options.quick = true,
-            "--since" => match arguments.next() {
-                Some(revision) => options.since = Some(revision.clone()),
-                None => bail!("--since needs a revision, as HEAD~1"),
-            },
+            "--since" => {
+                let revision = arguments.next();
+                let revision = revision.context("--since needs a revision, as HEAD~1")?;
+                options.since = Some((*revision).to_owned());
+            }
             "--list" => options.list = true,
-            "--help" | "-h" => options.help = true,
-            "--only" => match arguments.next() {
-                Some(names) => options.only.extend(names.split(',').map(str::to_owned)),
-                None => bail!("--only needs the name of a step; --list names them"),
-            },
+            "--only" => {
+                let names = arguments.next();
+                let names = names.context("--only needs the name of a step; --list names them")?;
+                options.only.extend(names.split(',').map(str::to_owned));
+            }
             other => bail!("test knows no option {other:?}; `cargo xtask test --help` lists them"),
         }
     }
@@ -127,10 +124,8 @@ fn read(arguments: &[String]) -> Result<TestOptions> {
 }
 
 fn chosen(only: &[String]) -> Result<Vec<&'static TestStep>> {
-    if let Some(unknown) = only
-        .iter()
-        .find(|name| STEPS.iter().all(|it| it.name != **name))
-    {
+    let is_step = |name: &String| STEPS.iter().any(|it| it.name == *name);
+    if let Some(unknown) = only.iter().find(|name| !is_step(name)) {
         bail!("there is no step {unknown:?}; `cargo xtask test --list` names them");
     }
     let wanted = |step: &&TestStep| only.is_empty() || only.iter().any(|name| name == step.name);
@@ -153,13 +148,13 @@ fn not_to_be_had() -> Vec<String> {
 /// One step: a test runner with what it needs.
 struct TestStep {
     /// Name for `--only` and for the summary.
-    pub(crate) name: &'static str,
+    name: &'static str,
     /// What it tests, in a line.
-    pub(crate) about: &'static str,
+    about: &'static str,
     /// Its builds that may run before it begins.
-    pub(crate) prebuilds: Builds,
+    prebuilds: Builds,
     /// Runs it.
-    pub(crate) run: fn(&Repository, &mut Tally) -> Result<Outcome>,
+    run: fn(&Repository, &mut Tally) -> Result<Outcome>,
 }
 
 /// The result of a step.
@@ -181,10 +176,9 @@ enum Outcome {
 impl Outcome {
     /// The outcome by the success of a step's command.
     pub(crate) fn of(success: bool, what: &str) -> Self {
-        if success {
-            Self::Passed
-        } else {
-            Self::Failed(format!("{what} failed"))
+        match success {
+            true => Self::Passed,
+            false => Self::Failed(format!("{what} failed")),
         }
     }
 
@@ -196,6 +190,9 @@ impl Outcome {
         }
     }
 }
+
+const WINDOWS: &str = "x86_64-pc-windows-gnu";
+const MACOS: &str = "aarch64-apple-darwin";
 
 /// All steps. The first needs only Rust and a C compiler; each other one may be skipped.
 const STEPS: &[TestStep] = &[
@@ -250,25 +247,25 @@ const STEPS: &[TestStep] = &[
     TestStep {
         name: "windows",
         about: "types for x86_64-pc-windows-gnu",
-        prebuilds: steps::windows_builds,
-        run: steps::windows,
+        prebuilds: |it| cross::check_commands(it, WINDOWS),
+        run: |it, tally| cross::check(it, WINDOWS, tally),
     },
     TestStep {
         name: "macos",
         about: "types for aarch64-apple-darwin",
-        prebuilds: steps::macos_builds,
-        run: steps::macos,
+        prebuilds: |it| cross::check_commands(it, MACOS),
+        run: |it, tally| cross::check(it, MACOS, tally),
     },
     TestStep {
         name: "firmware",
         about: "what firmware takes, without the standard library, for thumbv7m-none-eabi",
         prebuilds: prebuild::none,
-        run: steps::firmware,
+        run: cross::firmware,
     },
     TestStep {
         name: "fuzz",
         about: "every fuzz target for a few seconds",
-        prebuilds: steps::fuzz_builds,
+        prebuilds: |it| fuzz::build_command(it).into_iter().collect(),
         run: steps::fuzz,
     },
 ];
@@ -277,8 +274,8 @@ const STEPS: &[TestStep] = &[
 mod tests {
     use super::*;
 
-    fn words(line: &str) -> Vec<String> {
-        line.split_whitespace().map(str::to_owned).collect()
+    fn words(line: &str) -> Vec<&str> {
+        line.split_whitespace().collect()
     }
 
     #[test]
@@ -303,7 +300,7 @@ mod tests {
     #[test]
     fn only_known_steps_can_be_chosen() {
         assert_eq!(chosen(&[]).expect("all").len(), STEPS.len());
-        assert_eq!(chosen(&words("loom")).expect("loom exists").len(), 1);
-        assert!(chosen(&words("moon")).is_err());
+        assert_eq!(chosen(&["loom".to_owned()]).expect("it exists").len(), 1);
+        assert!(chosen(&["moon".to_owned()]).is_err());
     }
 }

@@ -12,6 +12,7 @@ use super::Outcome;
 use super::steps::watch_again;
 use super::tally::Tally;
 use crate::cargo;
+use crate::files;
 use crate::process;
 use crate::repository::Repository;
 
@@ -62,9 +63,9 @@ pub(crate) fn ethercrab(repository: &Repository, tally: &mut Tally) -> Result<Ou
     let mut success = true;
     for (test, devices) in TESTS {
         let segment = segment(&folder, devices)?;
-        let mut command = repository.command(&beside.to_string_lossy());
+        let mut command = repository.command(&beside);
         command.env("INTERFACE", "ec0").arg(segment);
-        command.args(["cargo", "test", "--offline", "--quiet", "--manifest-path"]);
+        command.args("cargo test --offline --quiet --manifest-path".split(' '));
         command.arg(folder.join("Cargo.toml"));
         command.arg("--target-dir").arg(folder.join("target"));
         success &= watch_again(command.args(["--test", test]), TRIES, OVERRUN, tally)?;
@@ -74,12 +75,10 @@ pub(crate) fn ethercrab(repository: &Repository, tally: &mut Tally) -> Result<Ou
 
 /// Whether the rights are there.
 fn may(repository: &Repository, beside: &Path, folder: &Path) -> Result<bool> {
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let mut command = repository.command(&beside.to_string_lossy());
-    let output = command
-        .arg(segment(folder, &["ek1100"])?)
-        .arg("true")
-        .output()?;
+    files::make_folder(folder)?;
+    let mut command = repository.command(beside);
+    command.arg(segment(folder, &["ek1100"])?).arg("true");
+    let output = command.output()?;
     if output.status.code() == Some(NO_RIGHTS) {
         return Ok(false);
     }
@@ -100,8 +99,7 @@ fn copy(repository: &Repository, folder: &Path) -> Result<()> {
         std::fs::remove_dir_all(&tests)?;
     }
     std::fs::create_dir(&tests)?;
-    let mut metadata = repository.command("cargo");
-    metadata.args(["metadata", "--format-version=1", "--manifest-path"]);
+    let mut metadata = repository.cargo("metadata --format-version=1 --manifest-path");
     let metadata = process::output(metadata.arg(&manifest))?;
     let theirs = source(&metadata).context("cargo names no folder of ethercrab's")?;
     for file in std::fs::read_dir(theirs.join("tests"))? {
@@ -113,8 +111,7 @@ fn copy(repository: &Repository, folder: &Path) -> Result<()> {
 
 /// Builds the tests, while there is a network.
 fn build(repository: &Repository, folder: &Path) -> Result<bool> {
-    let mut cargo = repository.command("cargo");
-    cargo.args(["test", "--no-run", "--quiet", "--manifest-path"]);
+    let mut cargo = repository.cargo("test --no-run --quiet --manifest-path");
     cargo.arg(folder.join("Cargo.toml"));
     process::run(cargo.arg("--target-dir").arg(folder.join("target")))
 }
@@ -133,7 +130,7 @@ fn segment(folder: &Path, devices: &[&str]) -> Result<PathBuf> {
     let describe = |it: &&str| format!("[[device]]\nname = \"{it}\"\nmodel = \"{it}\"\n");
     let text: String = devices.iter().map(describe).collect();
     let path = folder.join(format!("{}.toml", devices.join("-")));
-    std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    files::write(&path, text)?;
     Ok(path)
 }
 

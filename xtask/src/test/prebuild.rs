@@ -4,10 +4,11 @@
 //! flags of their own have a target folder of their own: one thread runs them at the lowest priority while tests run,
 //! and their steps find them done. A build that fails here is tried again, and reported, by its step.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use super::TestStep;
+use crate::process;
 use crate::repository::Repository;
 
 /// Commands that build what a step runs, into a target folder that no other step uses.
@@ -52,11 +53,7 @@ impl Prebuilds {
 
 /// Runs a command at the lowest priority and discards its output.
 fn run_at_lowest_priority(command: &Command) {
-    let _ = lowest_priority(command)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
+    let _ = process::silent(&mut lowest_priority(command)).status();
 }
 
 /// The same command behind `nice`, where there is one.
@@ -85,7 +82,6 @@ fn lowest_priority(command: &Command) -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process;
     use crate::test::{Outcome, STEPS};
 
     fn step(name: &'static str, prebuilds: Builds) -> TestStep {

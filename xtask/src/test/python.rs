@@ -1,6 +1,7 @@
 //! The package for Python: its wheel, built and installed in a fresh environment, its tests there, and its types.
 
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::Result;
 
@@ -34,11 +35,11 @@ pub(super) fn package(repository: &Repository, tally: &mut Tally) -> Result<Outc
         Err(error) => return Ok(Outcome::Failed(format!("{error:#}"))),
     };
     let environment = home.join("environment");
-    let mut create = repository.command(&python.to_string_lossy());
+    let mut create = repository.command(&python);
     process::output(create.args(["-m", "venv", "--clear"]).arg(&environment))?;
     let fresh = environment.join("bin/python");
     let install = || {
-        let mut install = run(repository, &fresh, &["-m", "pip", "install", "--quiet"]);
+        let mut install = run(repository, &fresh, "-m pip install --quiet");
         process::output(install.arg(&wheel).args(PACKAGES))
     };
     // An index that does not answer for a moment must not end the steps that follow.
@@ -47,34 +48,28 @@ pub(super) fn package(repository: &Repository, tally: &mut Tally) -> Result<Outc
     }
 
     // The wheel also installs the program.
-    let mut version = repository.command(&environment.join("bin/kadenz").to_string_lossy());
+    let mut version = repository.command(environment.join("bin/kadenz"));
     let printed = process::output(version.arg("--version"))?;
     tally.count(printed.contains(env!("CARGO_PKG_VERSION")));
 
     // Run outside of the tree, so that the tests import the installed package.
     let tests = repository.path("bindings/python/tests");
-    let mut tested = run(
-        repository,
-        &fresh,
-        &["-m", "pytest", "-q", "-p", "no:cacheprovider"],
-    );
-    let arm = repository
-        .target()
-        .join("debug/examples/hardware_in_the_loop");
+    let mut tested = run(repository, &fresh, "-m pytest -q -p no:cacheprovider");
+    let examples = repository.target().join("debug/examples");
+    let arm = examples.join("hardware_in_the_loop");
     let success = steps::watch(tested.arg(tests).env("KADENZ_ARM", arm), tally)?;
     tally.count(success);
-    let mut typed = run(repository, &fresh, &["-m", "mypy", "--strict"]);
-    typed.args(["--cache-dir", "/dev/null", "--package", "kadenz"]);
+    let words = "-m mypy --strict --cache-dir /dev/null --package kadenz";
+    let mut typed = run(repository, &fresh, words);
     let is_typed = steps::watch(&mut typed, tally)?;
     tally.count(is_typed);
-    Ok(Outcome::of(
-        success && is_typed,
-        "a test of the package for Python",
-    ))
+    let what = "a test of the package for Python";
+    Ok(Outcome::of(success && is_typed, what))
 }
 
-fn run(repository: &Repository, python: &Path, arguments: &[&str]) -> std::process::Command {
-    let mut command = repository.command(&python.to_string_lossy());
-    command.args(arguments).env("PYTHONDONTWRITEBYTECODE", "1");
+fn run(repository: &Repository, python: &Path, words: &str) -> Command {
+    let mut command = repository.command(python);
+    command.args(words.split(' '));
+    command.env("PYTHONDONTWRITEBYTECODE", "1");
     command
 }

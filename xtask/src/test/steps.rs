@@ -1,17 +1,16 @@
 //! The work of each step of `cargo xtask test`.
 
-use std::num::NonZero;
 use std::process::Command;
 
 use anyhow::Result;
 
+use super::Outcome;
 use super::tally::Tally;
-use super::{Outcome, cross};
 use crate::attack;
 use crate::cargo::{self, Crate};
 use crate::fuzz;
 use crate::process::{self, Stream};
-use crate::repository::Repository;
+use crate::repository::{Repository, SourceFile};
 use crate::tools;
 
 /// How long each fuzz target runs in this step; `cargo xtask fuzz` runs one for longer.
@@ -26,18 +25,10 @@ const SHARING_MODULES: [(&str, &[&str]); 2] = [
 /// `cargo test --workspace`, with the tools for the tests that need them. The libraries for other languages, which no
 /// test links, are built before, by the same command, so that nothing is built twice.
 pub(crate) fn workspace(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
-    let mut build = repository.command("cargo");
-    if !process::run(build.args(["build", "--workspace", "--lib", "--tests"]))? {
+    if !process::run(&mut repository.cargo("build --workspace --lib --tests"))? {
         return Ok(Outcome::Failed("the workspace does not build".to_owned()));
     }
-    let mut command = repository.command("cargo");
-    command.args([
-        "test",
-        "--workspace",
-        "--no-fail-fast",
-        "--",
-        "--show-output",
-    ]);
+    let mut command = repository.cargo("test --workspace --no-fail-fast -- --show-output");
     name_tools(&mut command, tally);
     let libraries = repository.target().join("debug");
     command.env("KADENZ_C_LIBRARY", libraries.join("libkadenz.so"));
@@ -54,8 +45,7 @@ const OF_THE_SYSTEM: &str = "ffmpeg";
 pub(crate) fn features(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     let crates = cargo::crates(repository)?;
     let features: Vec<String> = crates.iter().flat_map(portable_features).collect();
-    let mut command = repository.command("cargo");
-    command.args(["test", "--workspace", "--no-fail-fast", "--features"]);
+    let mut command = repository.cargo("test --workspace --no-fail-fast --features");
     command.arg(features.join(","));
     command.args(["--test=providers", "--test=logs_golden"]);
     command.args(["--", "--show-output"]);
@@ -70,32 +60,23 @@ pub(crate) fn features(repository: &Repository, tally: &mut Tally) -> Result<Out
         }
         return Ok(Outcome::of(success, "cargo test with all features"));
     }
-    let mut command = repository.command("cargo");
-    command.args([
-        "test",
-        "-p",
-        "kadenz-camera",
-        "--features",
-        OF_THE_SYSTEM,
-        "--lib",
-    ]);
-    command.args(["decode::", "--", "--show-output"]);
-    let success = watch(&mut command, tally)?;
+    let words =
+        format!("test -p kadenz-camera --features {OF_THE_SYSTEM} --lib decode:: -- --show-output");
+    let success = watch(&mut repository.cargo(&words), tally)?;
     Ok(Outcome::of(success, "cargo test of the feature ffmpeg"))
 }
 
 /// Every feature of a crate that needs no library of the system, as `crate/feature`.
-fn portable_features(of: &cargo::Crate) -> Vec<String> {
-    let all = of
-        .features
-        .iter()
-        .filter(|it| *it != OF_THE_SYSTEM && *it != "default");
-    all.map(|feature| format!("{}/{feature}", of.name))
+fn portable_features(of: &Crate) -> Vec<String> {
+    let is_portable = |it: &&String| *it != OF_THE_SYSTEM && *it != "default";
+    let features = of.features.iter().filter(is_portable);
+    features
+        .map(|feature| format!("{}/{feature}", of.name))
         .collect()
 }
 
 fn has_libavcodec() -> bool {
-    let mut command = std::process::Command::new("pkg-config");
+    let mut command = Command::new("pkg-config");
     process::succeeds(command.args(["--exists", "libavcodec", "libavformat"]))
 }
 
@@ -144,12 +125,10 @@ pub(crate) fn loom_builds(repository: &Repository) -> Vec<Command> {
 
 /// The arguments for cargo: unit tests, and the file of tests where a crate has one.
 fn loom_tests(crates: &[Crate]) -> Vec<&'static str> {
-    let has_file = crates
-        .iter()
-        .any(|it| it.tests.iter().any(|test| test == "loom"));
-    let all = [("--lib", !crates.is_empty()), ("--test=loom", has_file)];
-    let wanted = all.iter().filter(|(_, wanted)| *wanted);
-    wanted.map(|(what, _)| *what).collect()
+    let mut tests = crates.iter().flat_map(|it| &it.tests);
+    let file = tests.any(|it| it == "loom").then_some("--test=loom");
+    let units = (!crates.is_empty()).then_some("--lib");
+    units.into_iter().chain(file).collect()
 }
 
 /// One command for all crates, so that what they share is built once.
@@ -219,10 +198,8 @@ pub(crate) fn browser(repository: &Repository, tally: &mut Tally) -> Result<Outc
     if tools::chromium().is_none() {
         return Ok(Outcome::skipped("no Chromium", "apt-get install chromium"));
     }
-    if !repository
-        .path("tests/browser/node_modules/playwright-core")
-        .is_dir()
-    {
+    let playwright = repository.path("tests/browser/node_modules/playwright-core");
+    if !playwright.is_dir() {
         let remedy = "npm ci --prefix tests/browser";
         return Ok(Outcome::skipped("no playwright-core", remedy));
     }
@@ -231,7 +208,7 @@ pub(crate) fn browser(repository: &Repository, tally: &mut Tally) -> Result<Outc
         Ok(example) => example,
         Err(error) => return Ok(Outcome::Failed(format!("{error:#}"))),
     };
-    let mut command = repository.command(&node.to_string_lossy());
+    let mut command = repository.command(&node);
     command.env("KADENZ_SAMPLE_REPORT", example);
     command.arg("--test").args(tests);
     name_tools(&mut command, tally);
@@ -249,10 +226,8 @@ fn browser_tests(repository: &Repository) -> Result<Vec<String>> {
 /// Every fuzz target for a few seconds from its seeds.
 pub(crate) fn fuzz(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     if !tools::cargo_has(&["fuzz", "--version"]) {
-        return Ok(Outcome::skipped(
-            "no cargo-fuzz",
-            "cargo install --locked cargo-fuzz",
-        ));
+        let remedy = "cargo install --locked cargo-fuzz";
+        return Ok(Outcome::skipped("no cargo-fuzz", remedy));
     }
     if tools::on_path(&["c++"]).is_none() {
         let remedy = "apt-get install g++";
@@ -262,44 +237,13 @@ pub(crate) fn fuzz(repository: &Repository, tally: &mut Tally) -> Result<Outcome
     if !fuzz::build(repository)? && !fuzz::build(repository)? {
         return Ok(Outcome::Failed("the fuzz targets do not build".to_owned()));
     }
-    let crashed = fuzz::run_all(repository, FUZZ_SECONDS, |success| tally.count(success))?;
-    Ok(Outcome::of(
-        crashed.is_empty(),
-        &format!("fuzz target {}", crashed.join(", ")),
-    ))
-}
-
-/// The builds of [`fuzz()`].
-pub(crate) fn fuzz_builds(repository: &Repository) -> Vec<Command> {
-    fuzz::build_command(repository).into_iter().collect()
-}
-
-const WINDOWS: &str = "x86_64-pc-windows-gnu";
-const MACOS: &str = "aarch64-apple-darwin";
-
-/// Types for Windows.
-pub(crate) fn windows(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
-    cross::check(repository, WINDOWS, tally)
-}
-
-/// The commands of [`windows`], which then finds them done.
-pub(crate) fn windows_builds(repository: &Repository) -> Vec<Command> {
-    cross::check_commands(repository, WINDOWS)
-}
-
-/// Types for macOS.
-pub(crate) fn macos(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
-    cross::check(repository, MACOS, tally)
-}
-
-/// The commands of [`macos`], which then finds them done.
-pub(crate) fn macos_builds(repository: &Repository) -> Vec<Command> {
-    cross::check_commands(repository, MACOS)
-}
-
-/// Builds the parts for firmware, for a processor without an operating system.
-pub(crate) fn firmware(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
-    cross::firmware(repository, tally)
+    let mut crashed = Vec::new();
+    for (name, success) in fuzz::run_all(repository, FUZZ_SECONDS)? {
+        tally.count(success);
+        crashed.extend((!success).then_some(name));
+    }
+    let what = format!("fuzz target {}", crashed.join(", "));
+    Ok(Outcome::of(crashed.is_empty(), &what))
 }
 
 /// How many tests run at once for each CPU. Most of them wait, for a measurement to end or for another process: two at
@@ -309,19 +253,15 @@ const TESTS_A_CPU: usize = 3;
 /// Sets the environment of the workspace's tests: how many run at once, and the tools that were found.
 pub(super) fn name_tools(command: &mut Command, tally: &Tally) {
     if std::env::var_os("RUST_TEST_THREADS").is_none() {
-        let cpus = std::thread::available_parallelism().map_or(1, NonZero::get);
-        command.env("RUST_TEST_THREADS", (TESTS_A_CPU * cpus).to_string());
+        let count = TESTS_A_CPU * process::cpus();
+        command.env("RUST_TEST_THREADS", count.to_string());
     }
     let found = [
         ("KADENZ_HDRHISTOGRAM_JAR", tools::hdrhistogram_jar()),
         ("KADENZ_PYTHON", tools::python_with_libraries()),
         ("KADENZ_CHROMIUM", tools::chromium()),
     ];
-    for (variable, place) in found {
-        if let Some(place) = place {
-            command.env(variable, place);
-        }
-    }
+    command.envs(found.into_iter().filter_map(|(name, it)| Some((name, it?))));
     if tally.skip_nothing() {
         command.env("KADENZ_SKIP_NOTHING", "1");
     }
@@ -331,15 +271,12 @@ fn crates_that_say(repository: &Repository, words: &str) -> Result<Vec<Crate>> {
     let files = repository.files()?;
     let says = |it: &Crate| {
         let folder = format!("{}/", it.folder);
-        let mut own = files
-            .iter()
-            .filter(|file| file.is("rs") && file.path.starts_with(&folder));
+        let is_own = |file: &&SourceFile| file.is("rs") && file.path.starts_with(&folder);
+        let mut own = files.iter().filter(is_own);
         it.folder.starts_with("crates/") && own.any(|file| file.text.contains(words))
     };
-    Ok(cargo::crates(repository)?
-        .into_iter()
-        .filter(says)
-        .collect())
+    let crates = cargo::crates(repository)?.into_iter();
+    Ok(crates.filter(says).collect())
 }
 
 /// Runs a test runner, shows its output and counts its tests.

@@ -61,11 +61,8 @@ impl Tally {
 
     /// Counts checks that are not a test runner's: a fuzz target that ran, a target that type-checks.
     pub(crate) fn count(&mut self, success: bool) {
-        if success {
-            self.passed += 1;
-        } else {
-            self.failed += 1;
-        }
+        self.passed += u64::from(success);
+        self.failed += u64::from(!success);
     }
 
     /// Records a step's outcome.
@@ -86,13 +83,11 @@ impl Tally {
 
     /// Skips that count as failures.
     fn forbidden_skips(&self) -> impl Iterator<Item = &String> {
-        let excused = |skip: &&String| {
+        let is_forbidden = move |skip: &&String| {
             let step = skip.split(':').next().unwrap_or_default();
-            self.not_to_be_had.iter().any(|it| it == step)
+            self.skip_nothing && self.not_to_be_had.iter().all(|it| it != step)
         };
-        self.skips
-            .iter()
-            .filter(move |skip| self.skip_nothing && !excused(skip))
+        self.skips.iter().filter(is_forbidden)
     }
 
     /// Whether nothing failed, and nothing was skipped that must not be.
@@ -151,11 +146,8 @@ impl Tally {
 
 /// The number that stands before a word: 12 in `ok. 12 passed; 0 failed`.
 fn number_before(text: &str, word: &str) -> u64 {
-    let before = text
-        .split(word)
-        .next()
-        .filter(|before| before.len() < text.len());
-    let digits = before.and_then(|it| it.split(|c: char| !c.is_ascii_digit()).next_back());
+    let before = text.split_once(word).map_or("", |(before, _)| before);
+    let digits = before.rsplit(|c: char| !c.is_ascii_digit()).next();
     digits.and_then(|it| it.parse().ok()).unwrap_or(0)
 }
 

@@ -1,10 +1,66 @@
 //! The messages of commits.
 
 use super::Finding;
-use crate::repository::{Commit, Commits};
+use crate::repository::Repository;
 
 const SUBJECT_LENGTH: usize = 72;
 const TOPIC_LENGTH: usize = 30;
+
+/// The commits whose subjects are checked, without merges.
+#[derive(Clone, Debug)]
+pub(crate) enum Commits {
+    /// Those that are not yet upstream.
+    New(Vec<Commit>),
+    /// The last ones, where none is known to be new: others may have them already.
+    Last(Vec<Commit>),
+    /// None, with the reason.
+    Unknown(String),
+}
+
+impl Default for Commits {
+    fn default() -> Self {
+        Self::New(Vec::new())
+    }
+}
+
+/// A commit: its hash, as short as git prints it, and the first line of its message.
+#[derive(Clone, Debug)]
+pub(crate) struct Commit {
+    hash: String,
+    subject: String,
+}
+
+impl Commits {
+    /// Those that the branch has beyond the default one, or beyond its upstream; the last ones where it has none.
+    pub(crate) fn of(repository: &Repository) -> Self {
+        match repository.git("rev-parse --is-shallow-repository") {
+            Ok(it) if it.trim() == "false" => {}
+            Ok(_) => return Self::Unknown("this is a shallow clone".to_owned()),
+            Err(error) => return Self::Unknown(format!("{error:#}")),
+        }
+        let log = |range: &str| -> Vec<Commit> {
+            let log = repository.git(&format!("log --no-merges --format=%h%x20%s {range}"));
+            // A range whose base git does not know has no commits.
+            let log = log.unwrap_or_default();
+            let commits = log.lines().filter_map(|line| line.split_once(' '));
+            commits.map(commit).collect()
+        };
+        let mut ahead = ["origin/HEAD..HEAD", "@{upstream}..HEAD"]
+            .map(log)
+            .into_iter();
+        match ahead.find(|commits| !commits.is_empty()) {
+            Some(commits) => Self::New(commits),
+            None => Self::Last(log("-20")),
+        }
+    }
+}
+
+fn commit((hash, subject): (&str, &str)) -> Commit {
+    Commit {
+        hash: hash.to_owned(),
+        subject: subject.to_owned(),
+    }
+}
 
 /// Rule `commit-subjects`. What others may have already is a warning: a new subject would change their history.
 pub(crate) fn subjects(commits: &Commits) -> Vec<Finding> {
@@ -16,18 +72,14 @@ pub(crate) fn subjects(commits: &Commits) -> Vec<Finding> {
 }
 
 fn faults(commits: &[Commit], grave: bool) -> Vec<Finding> {
-    let faults = commits
-        .iter()
-        .filter_map(|it| Some((it, fault(own_subject(&it.subject))?)));
-    faults
-        .map(|(commit, fault)| {
-            let text = format!("`{}` {fault}", commit.subject);
-            Finding {
-                grave,
-                ..Finding::error(format!("commit {}", commit.hash), text)
-            }
+    let finding = |Commit { hash, subject }: &Commit| {
+        let text = format!("`{subject}` {}", fault(own_subject(subject))?);
+        Some(Finding {
+            grave,
+            ..Finding::error(format!("commit {hash}"), text)
         })
-        .collect()
+    };
+    commits.iter().filter_map(finding).collect()
 }
 
 /// The subject without what git puts around that of a commit to amend or to revert.
@@ -55,13 +107,6 @@ fn fault(subject: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::tidy::samples::places;
-
-    fn commit((hash, subject): (&str, &str)) -> Commit {
-        Commit {
-            hash: hash.to_owned(),
-            subject: subject.to_owned(),
-        }
-    }
 
     #[test]
     fn long_subjects_and_those_without_a_topic_are_found() {

@@ -1,9 +1,8 @@
 //! The words that this project coined: docs/glossary.md lists each beside the field's term.
 
 use super::Finding;
-use super::papers::text_of;
 use super::size::is_code;
-use crate::repository::SourceFile;
+use crate::repository::{SourceFile, text_of};
 
 const GLOSSARY: &str = "docs/glossary.md";
 
@@ -111,9 +110,8 @@ fn place_of(files: &[SourceFile], word: &str) -> Option<String> {
         &word.replace(' ', "_"),
     ];
     let ours = |it: &&SourceFile| is_code(it) || it.is("md");
-    let read = files
-        .iter()
-        .filter(|it| ours(it) && !EXEMPT.iter().any(|begin| it.path.starts_with(begin)));
+    let is_exempt = |it: &SourceFile| EXEMPT.iter().any(|begin| it.path.starts_with(begin));
+    let read = files.iter().filter(|it| ours(it) && !is_exempt(it));
     let mut places = read.filter_map(|file| {
         let at = forms.iter().find_map(|form| position(&file.text, form))?;
         let line = file.text[..at].matches('\n').count() + 1;

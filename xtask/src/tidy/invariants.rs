@@ -1,8 +1,7 @@
 //! The tables of docs/invariants.md: every invariant names the check that holds it.
 
-use super::papers::text_of;
 use super::{Finding, RULES};
-use crate::repository::SourceFile;
+use crate::repository::{SourceFile, text_of};
 
 const INVARIANTS: &str = "docs/invariants.md";
 const STYLE: &str = "docs/STYLE.md";
@@ -53,9 +52,7 @@ fn unheld(files: &[SourceFile], row: &str, place: &str) -> Vec<Finding> {
     if cells.len() < 2 || checks.is_empty() {
         return vec![Finding::error(place, "an invariant that names no check")];
     }
-    let absent = checks
-        .into_iter()
-        .filter(|check| !check_exists(files, check));
+    let absent = checks.iter().filter(|check| !check_exists(files, check));
     absent
         .map(|check| Finding::error(place, format!("there is no check `{check}`")))
         .collect()

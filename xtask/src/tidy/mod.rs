@@ -24,10 +24,11 @@ use std::fmt;
 use anyhow::{Result, bail};
 
 use crate::cargo::{self, Crate};
-use crate::repository::{Commits, Repository, SourceFile};
+use crate::repository::{Repository, SourceFile};
 use crate::tools;
+use commits::Commits;
 
-const HELP: &str = "\
+pub(crate) const HELP: &str = "\
 Check the invariants of docs/invariants.md, then format, lints, rustdoc and licences.
 
 Usage: cargo xtask tidy [--rules] [--list]
@@ -237,18 +238,14 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 /// Checks everything; true if only warnings were found.
-pub(crate) fn main(repository: &Repository, options: &[String]) -> Result<bool> {
-    match options.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+pub(crate) fn main(repository: &Repository, options: &[&str]) -> Result<bool> {
+    match options {
         [] => Ok(rules(repository)? & programs::check(repository)?),
         ["--rules"] => rules(repository),
         ["--list"] => {
             RULES
                 .iter()
                 .for_each(|it| println!("{:<16} {}", it.name, it.about));
-            Ok(true)
-        }
-        ["--help" | "-h"] => {
-            print!("{HELP}");
             Ok(true)
         }
         _ => bail!("tidy knows --rules and --list; `cargo xtask tidy --help` says more"),
@@ -267,7 +264,7 @@ fn rules(repository: &Repository) -> Result<bool> {
         files: repository.committed()?,
         third_party: arrows::BUILDS.iter().map(count).collect(),
         skips_nothing: tools::skips_nothing(),
-        commits: repository.commits(),
+        commits: Commits::of(repository),
         crates,
     };
     let mut errors = 0;

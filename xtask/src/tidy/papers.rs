@@ -3,18 +3,10 @@
 use super::{Finding, Workspace};
 use crate::docs::book::{self, SUMMARY};
 use crate::docs::links;
-use crate::repository::SourceFile;
+use crate::repository::{SourceFile, text_of};
 
 const DECISIONS: &str = "docs/decisions/";
 const BOOK: &str = "docs/README.md";
-
-/// The text of a file, if there is such a file.
-pub(crate) fn text_of<'a>(files: &'a [SourceFile], path: &str) -> Option<&'a str> {
-    files
-        .iter()
-        .find(|file| file.path == path)
-        .map(|file| file.text.as_str())
-}
 
 /// Rule `front-doors`: the first lines of a crate tell a new reader its purpose.
 pub(crate) fn front_doors(workspace: &Workspace) -> Vec<Finding> {
@@ -24,16 +16,12 @@ pub(crate) fn front_doors(workspace: &Workspace) -> Vec<Finding> {
         .filter(|it| it.folder.starts_with("crates/"));
     let silent = crates.filter(|member| {
         let door = |name: &str| text_of(&workspace.files, &format!("{}/{name}", member.folder));
-        let root = door("src/lib.rs")
-            .or_else(|| door("src/main.rs"))
-            .unwrap_or_default();
-        door("README.md").is_none() && !says_enough(root)
+        let root = door("src/lib.rs").or_else(|| door("src/main.rs"));
+        door("README.md").is_none() && !says_enough(root.unwrap_or_default())
     });
+    let text = "needs a README.md, or documentation of two lines at the top of its root";
     silent
-        .map(|member| {
-            let text = "needs a README.md, or documentation of two lines at the top of its root";
-            Finding::error(&member.folder, text)
-        })
+        .map(|member| Finding::error(&member.folder, text))
         .collect()
 }
 
@@ -54,15 +42,13 @@ pub(crate) fn decisions(files: &[SourceFile]) -> Vec<Finding> {
     {
         let name = &file.path[DECISIONS.len()..];
         match decision_number(name) {
-            None => findings.push(Finding::error(
-                &file.path,
-                "is not called NNNN-what-it-says.md",
-            )),
+            None => {
+                let text = "is not called NNNN-what-it-says.md";
+                findings.push(Finding::error(&file.path, text));
+            }
             Some(number) if numbers.contains(&number) => {
-                findings.push(Finding::error(
-                    &file.path,
-                    format!("the number {number} is taken"),
-                ));
+                let text = format!("the number {number} is taken");
+                findings.push(Finding::error(&file.path, text));
             }
             Some(number) => numbers.push(number),
         }
@@ -84,7 +70,7 @@ fn decision_number(name: &str) -> Option<&str> {
 /// outside, and the front page names the parts.
 pub(crate) fn book_index(files: &[SourceFile]) -> Vec<Finding> {
     let entries = book::entries(files);
-    let count = |path: &str| entries.iter().filter(|entry| entry.path == path).count();
+    let count = |path: &str| entries.iter().filter(|(_, it)| it == path).count();
     let is_page = |file: &&SourceFile| {
         let decision = file.path.starts_with(DECISIONS) && file.path != book::DECISIONS;
         file.is("md") && file.path.starts_with("docs/") && file.path != SUMMARY && !decision
@@ -95,10 +81,9 @@ pub(crate) fn book_index(files: &[SourceFile]) -> Vec<Finding> {
         .filter(|file| count(&file.path) == 0)
         .map(|file| Finding::error(&file.path, format!("stands not in {SUMMARY}")))
         .collect();
-    for entry in entries.iter().filter(|entry| count(&entry.path) > 1) {
-        let place = format!("{SUMMARY}:{}", entry.line);
-        let text = format!("{} stands there more than once", entry.path);
-        findings.push(Finding::error(place, text));
+    for (line, path) in entries.iter().filter(|(_, path)| count(path) > 1) {
+        let text = format!("{path} stands there more than once");
+        findings.push(Finding::error(format!("{SUMMARY}:{line}"), text));
     }
     let pages = book::pages(files);
     for page in &pages {
@@ -112,10 +97,8 @@ pub(crate) fn book_index(files: &[SourceFile]) -> Vec<Finding> {
     let front = text_of(files, BOOK).unwrap_or_default();
     for part in book::parts(files) {
         if !front.lines().any(|line| line == format!("## {part}")) {
-            findings.push(Finding::error(
-                BOOK,
-                format!("has no heading for the part {part}"),
-            ));
+            let text = format!("has no heading for the part {part}");
+            findings.push(Finding::error(BOOK, text));
         }
     }
     findings
@@ -150,14 +133,8 @@ pub(crate) fn fuzz_targets(files: &[SourceFile]) -> Vec<Finding> {
         let path = it.path.trim_start_matches("fuzz/");
         !manifest.contains(&format!("path = \"{path}\""))
     });
-    forgotten
-        .map(|it| {
-            Finding::error(
-                &it.path,
-                "has no [[bin]] in fuzz/Cargo.toml, so cargo does not run it",
-            )
-        })
-        .collect()
+    let text = "has no [[bin]] in fuzz/Cargo.toml, so cargo does not run it";
+    forgotten.map(|it| Finding::error(&it.path, text)).collect()
 }
 
 /// Rule `links`.

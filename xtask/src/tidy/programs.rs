@@ -21,24 +21,11 @@ pub(crate) fn check(repository: &Repository) -> Result<bool> {
 
 /// `cargo fmt`.
 pub(crate) fn format(repository: &Repository) -> Result<bool> {
-    process::run(
-        repository
-            .command("cargo")
-            .args(["fmt", "--all", "--check"]),
-    )
+    process::run(&mut repository.cargo("fmt --all --check"))
 }
 
 fn lints(repository: &Repository) -> Result<bool> {
-    let mut command = repository.command("cargo");
-    command.args([
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--",
-        "-D",
-        "warnings",
-    ]);
-    process::run(&mut command)
+    process::run(&mut repository.cargo("clippy --workspace --all-targets -- -D warnings"))
 }
 
 fn origins(repository: &Repository) -> Result<bool> {
@@ -46,15 +33,7 @@ fn origins(repository: &Repository) -> Result<bool> {
         println!("skipped: deny: no cargo-deny: {DENY_REMEDY}");
         return Ok(!tools::skips_nothing());
     }
-    let mut command = repository.command("cargo");
-    process::run(command.args([
-        "deny",
-        "--workspace",
-        "check",
-        "bans",
-        "licenses",
-        "sources",
-    ]))
+    process::run(&mut repository.cargo("deny --workspace check bans licenses sources"))
 }
 
 /// Known vulnerabilities of dependencies, where their database can be reached.
@@ -62,18 +41,14 @@ fn advisories(repository: &Repository) -> Result<bool> {
     if !has_deny() {
         return Ok(true);
     }
-    if !process::succeeds(repository.command("cargo").args(["deny", "fetch", "db"])) {
+    if !process::succeeds(&mut repository.cargo("deny fetch db")) {
         println!(
             "skipped: advisories: their database cannot be reached from here: \
              run `cargo deny check advisories` where it can"
         );
         return Ok(true);
     }
-    process::run(
-        repository
-            .command("cargo")
-            .args(["deny", "--workspace", "check", "advisories"]),
-    )
+    process::run(&mut repository.cargo("deny --workspace check advisories"))
 }
 
 fn has_deny() -> bool {

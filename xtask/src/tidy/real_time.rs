@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Finding;
-use super::papers::text_of;
-use crate::repository::SourceFile;
+use crate::repository::{SourceFile, text_of};
 use crate::scan;
 
 const HEADING: &str = "# Real-time safety";

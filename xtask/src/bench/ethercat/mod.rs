@@ -9,11 +9,11 @@ mod table;
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::BenchOptions;
 use super::figure::Figure;
+use super::{BenchOptions, NOTHING_MEASURED};
 use crate::process;
 use crate::repository::Repository;
 
@@ -91,17 +91,12 @@ struct SegmentBench<'a> {
     seconds: u32,
 }
 
-/// Measures all as ordinary processes.
-pub(crate) fn ordinary(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
-    take(repository, options, false)
-}
-
-/// Measures all at `SCHED_FIFO`, with their segments.
-pub(crate) fn fifo(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
-    take(repository, options, true)
-}
-
-fn take(repository: &Repository, options: &BenchOptions, is_fifo: bool) -> Result<Figure> {
+/// Measures all, with their segments, as ordinary processes or at `SCHED_FIFO`.
+pub(crate) fn take(
+    repository: &Repository,
+    options: &BenchOptions,
+    is_fifo: bool,
+) -> Result<Figure> {
     let chosen = chosen(&options.only)?;
     let bench = SegmentBench {
         repository,
@@ -112,9 +107,10 @@ fn take(repository: &Repository, options: &BenchOptions, is_fifo: bool) -> Resul
     let rounds = super::rounds(options.rounds.unwrap_or(ROUNDS), &chosen, |it| {
         measure(&bench, *it)
     });
-    if rounds.iter().flatten().all(Option::is_none) {
-        bail!("no contestant could measure; their messages stand above");
-    }
+    ensure!(
+        rounds.iter().flatten().any(Option::is_some),
+        NOTHING_MEASURED
+    );
     Ok(table::figure(&bench, &chosen, &rounds))
 }
 
@@ -130,9 +126,11 @@ fn measure(bench: &SegmentBench<'_>, contestant: BusContestant) -> Result<CycleC
     let beside = bench.peers.program(peers::BESIDE)?;
     let count = u64::from(bench.seconds) * 1_000_000_000 / u64::from(contestant.interval_ns);
     let mut command = bench.repository.command("chrt");
-    let policy = if bench.is_fifo { "--fifo" } else { "--other" };
-    let priority = if bench.is_fifo { "80" } else { "0" };
-    command.args([policy, priority]).arg(beside).arg(DEVICES);
+    command.args(match bench.is_fifo {
+        true => ["--fifo", "80"],
+        false => ["--other", "0"],
+    });
+    command.arg(beside).arg(DEVICES);
     command.arg(program).arg("ec0");
     command.args([count.to_string(), contestant.interval_ns.to_string()]);
     command.arg(contestant.mode);

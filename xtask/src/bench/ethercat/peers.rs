@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use super::BusContestant;
+use crate::files;
 use crate::process;
 use crate::repository::Repository;
 
@@ -28,8 +29,7 @@ impl Peers {
     /// Builds the segment and the contestants' programs; prints how to get what is missing.
     pub(crate) fn build(repository: &Repository, contestants: &[BusContestant]) -> Result<Self> {
         let target = repository.target().join("peers");
-        std::fs::create_dir_all(&target)
-            .with_context(|| format!("cannot make {}", target.display()))?;
+        files::make_folder(&target)?;
         let programs = in_rust(repository, &target, OURS)?;
         let mut built = vec![(BESIDE, programs.join(BESIDE))];
         built.push((OURS, programs.join(format!("peer-{OURS}"))));
@@ -59,15 +59,10 @@ impl Peers {
 
 /// Builds the programs in Rust; returns their folder.
 fn in_rust(repository: &Repository, target: &Path, folder: &str) -> Result<PathBuf> {
-    let manifest = repository
-        .path("xtask/peers")
-        .join(folder)
-        .join("Cargo.toml");
     let target = target.join("rust");
-    let mut cargo = repository.command("cargo");
-    cargo.args(["build", "--release", "--quiet", "--manifest-path"]);
-    cargo.arg(manifest).arg("--target-dir").arg(&target);
-    process::output(&mut cargo)?;
+    let words = format!("build --release --quiet --manifest-path xtask/peers/{folder}/Cargo.toml");
+    let mut cargo = repository.cargo(&words);
+    process::output(cargo.arg("--target-dir").arg(&target))?;
     Ok(target.join("release"))
 }
 
@@ -76,9 +71,8 @@ fn soem(repository: &Repository, folder: &Path) -> Result<PathBuf> {
     if !sources.join("soem").is_dir() {
         std::fs::create_dir_all(folder)?;
         let mut pip = repository.command("python3");
-        pip.args(["-m", "pip", "download", "--quiet", "--no-deps"]);
-        pip.args(["--no-binary", ":all:", "--dest"]).arg(folder);
-        process::output(pip.arg(PYSOEM))?;
+        pip.args("-m pip download --quiet --no-deps --no-binary :all: --dest".split(' '));
+        process::output(pip.arg(folder).arg(PYSOEM))?;
         let mut unpack = repository.command("python3");
         unpack.args(["-m", "tarfile", "-e"]);
         unpack.arg(folder.join(format!("{UNPACKED}.tar.gz")));
@@ -94,13 +88,7 @@ fn soem(repository: &Repository, folder: &Path) -> Result<PathBuf> {
     for below in ["soem/oshw/linux", "soem/soem"] {
         compile.args(in_c(&sources.join(below))?);
     }
-    for below in [
-        "soem/soem",
-        "soem/osal",
-        "soem/osal/linux",
-        "soem/oshw/linux",
-        "src/soem",
-    ] {
+    for below in "soem/soem soem/osal soem/osal/linux soem/oshw/linux src/soem".split(' ') {
         compile.arg("-I").arg(sources.join(below));
     }
     process::output(compile.args(["-lpthread", "-lrt"]))?;

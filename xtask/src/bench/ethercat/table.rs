@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{BusContestant, CycleCounts, MS, SegmentBench};
-use crate::bench::figure::{Cells, Figure};
+use crate::bench::figure::{self, Figure};
 use crate::bench::quantile::Spread;
 
 type Round = Vec<Option<CycleCounts>>;
@@ -30,10 +30,8 @@ pub(crate) fn figure(
     rounds: &[Round],
 ) -> Figure {
     let fifo = if bench.is_fifo { ", FIFO 80" } else { "" };
-    let mut cells: Cells = vec![(
-        "rounds".to_owned(),
-        format!("{} x {} s{fifo}", rounds.len(), bench.seconds),
-    )];
+    let count = format!("{} x {} s{fifo}", rounds.len(), bench.seconds);
+    let mut cells = figure::cells([("rounds", count)]);
     for (place, it) in chosen.iter().enumerate() {
         let head = format!("{}: p50 / p99 / CPU, us", it.name);
         cells.push((head, medians(rounds, place)));
@@ -52,17 +50,15 @@ pub(crate) fn figure(
             "rounds": rounds.iter().map(|it| round_json(chosen, it)).collect::<Value>(),
         }),
         cells,
-        ..Figure::default()
     }
 }
 
 fn medians(rounds: &[Round], place: usize) -> String {
-    let median = |(_, of): &View| {
-        let values = rounds.iter().filter_map(|it| it[place].as_ref());
-        let spread = Spread::of(values.map(|it| of(it) as f64 / 1e3));
+    let median = |(_, of): View| {
+        let spread = Spread::over(rounds, place, |it| of(it) as f64 / 1e3);
         spread.map_or_else(|| "-".to_owned(), |it| format!("{:.1}", it.median))
     };
-    VIEWS.iter().map(median).collect::<Vec<_>>().join(" / ")
+    VIEWS.map(median).join(" / ")
 }
 
 fn misses(rounds: &[Round], place: usize) -> String {
@@ -77,14 +73,11 @@ fn ratios(chosen: &[BusContestant], rounds: &[Round]) -> Vec<(String, Spread)> {
     let place = |name| chosen.iter().position(|it| it.name == name);
     let mut all = Vec::new();
     for (ours, theirs) in PAIRS {
-        let (Some(at), Some(beside)) = (place(ours), place(theirs)) else {
+        let Some(places) = place(ours).zip(place(theirs)) else {
             continue;
         };
         for (view, of) in VIEWS {
-            let ratio = |round: &Round| {
-                Some(of(round[at].as_ref()?) as f64 / of(round[beside].as_ref()?) as f64)
-            };
-            let spread = Spread::of(rounds.iter().filter_map(ratio));
+            let spread = Spread::of_ratios(rounds, places, |it| of(it) as f64);
             all.extend(spread.map(|it| (format!("{ours} / {theirs}, {view}"), it)));
         }
     }

@@ -1,44 +1,94 @@
 //! The contestants: server and client of each tool, with the same load.
 
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::namespaces::{Cable, DEVICE};
+use super::namespaces::{Cable, DEVICE, Server};
 use super::table::{self, Percentiles};
-use crate::bench::absent;
+use crate::files;
 use crate::process;
 use crate::repository::Repository;
 
 /// Packets a second: Enner's rate.
 pub(crate) const RATE: u32 = 100;
 /// UDP payload: an actuator's feedback in Enner.
-const BYTES: &str = "200";
+const BYTES: u32 = 200;
 /// Packets that are left out of the result; sockperf leaves its first 400 ms out.
 const WARM_UP: u32 = 40;
 
 /// A contestant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RoundTripContestant {
-    /// One thread that waits for the answer in the kernel and spins until the next beat.
-    Sockperf,
-    /// As `Sockperf`, but polls the socket, on both sides.
-    SockperfNonblocked,
-    /// Open loop, on Go's scheduler.
-    Irtt,
-    /// As sockperf does it: one thread, spinning until the beat, no stamps.
-    ClosedSpin,
-    /// As sockperf does it with `--nonblocked`.
-    ClosedBusy,
-    /// `--loop closed`, and otherwise the defaults.
-    Closed,
-    /// As `Closed`, with all options: `--rehearse`, and on the device `--anticipate`.
-    ClosedRehearsed,
-    /// The defaults.
-    Open,
-    /// As `Open`, with all options.
-    OpenRehearsed,
+pub(crate) struct RoundTripContestant {
+    /// Its name in the table.
+    pub(crate) name: &'static str,
+    tool: Tool,
+    /// The options of its client, with spaces between.
+    options: &'static str,
+    /// The options of its server, which receives in the same way.
+    of_server: &'static str,
 }
+
+#[derive(Clone, Copy)]
+enum Tool {
+    Sockperf,
+    Irtt,
+    Kadenz,
+}
+
+const fn contestant(
+    name: &'static str,
+    tool: Tool,
+    options: &'static str,
+    of_server: &'static str,
+) -> RoundTripContestant {
+    RoundTripContestant {
+        name,
+        tool,
+        options,
+        of_server,
+    }
+}
+
+/// All contestants, in the order of the first round.
+pub(crate) const ALL: [RoundTripContestant; 9] = [
+    // One thread that waits for the answer in the kernel and spins until the next beat.
+    contestant("sockperf", Tool::Sockperf, "", ""),
+    // As sockperf does it: one thread, spinning until the beat, no stamps.
+    contestant(
+        "closed like sockperf",
+        Tool::Kadenz,
+        "--loop closed --receive block --stamps off --sleeper spin --spin-margin 10ms",
+        "",
+    ),
+    contestant("closed", Tool::Kadenz, "--loop closed", ""),
+    // As `closed`, with all options.
+    contestant(
+        "closed rehearsed",
+        Tool::Kadenz,
+        "--loop closed --rehearse",
+        "--anticipate",
+    ),
+    // Open loop, on Go's scheduler.
+    contestant("irtt", Tool::Irtt, "", ""),
+    // The defaults.
+    contestant("open", Tool::Kadenz, "", ""),
+    contestant("open rehearsed", Tool::Kadenz, "--rehearse", "--anticipate"),
+    // As `sockperf`, but polls the socket, on both sides.
+    contestant(
+        "sockperf nonblocked",
+        Tool::Sockperf,
+        "--nonblocked",
+        "--nonblocked",
+    ),
+    // As sockperf does it with `--nonblocked`.
+    contestant(
+        "busy",
+        Tool::Kadenz,
+        "--loop closed --stamps off --sleeper spin --spin-margin 10ms --busy-poll",
+        "--busy-poll",
+    ),
+];
 
 /// The scheduling of all contestants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +97,16 @@ pub(crate) enum Scheduling {
     Ordinary,
     /// `SCHED_FIFO`: controller 50, device 80.
     Fifo,
+}
+
+impl Scheduling {
+    /// These words, where it is `SCHED_FIFO`.
+    const fn when_fifo(self, words: &'static str) -> &'static str {
+        match self {
+            Self::Ordinary => "",
+            Self::Fifo => words,
+        }
+    }
 }
 
 /// The common setting of the measurements.
@@ -66,220 +126,85 @@ pub(crate) struct RoundTripBench<'a> {
 }
 
 impl RoundTripContestant {
-    /// All contestants, in the order of the first round.
-    pub(crate) const ALL: [Self; 9] = [
-        Self::Sockperf,
-        Self::ClosedSpin,
-        Self::Closed,
-        Self::ClosedRehearsed,
-        Self::Irtt,
-        Self::Open,
-        Self::OpenRehearsed,
-        Self::SockperfNonblocked,
-        Self::ClosedBusy,
-    ];
-
-    /// Its name in the table.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Sockperf => "sockperf",
-            Self::SockperfNonblocked => "sockperf nonblocked",
-            Self::Irtt => "irtt",
-            Self::ClosedSpin => "closed like sockperf",
-            Self::ClosedBusy => "busy",
-            Self::Closed => "closed",
-            Self::ClosedRehearsed => "closed rehearsed",
-            Self::OpenRehearsed => "open rehearsed",
-            Self::Open => "open",
-        }
-    }
-
-    /// Kadenz's options.
-    const fn options(self) -> &'static [&'static str] {
-        match self {
-            Self::ClosedSpin => &[
-                "--loop",
-                "closed",
-                "--receive",
-                "block",
-                "--stamps",
-                "off",
-                "--sleeper",
-                "spin",
-                "--spin-margin",
-                "10ms",
-            ],
-            Self::ClosedBusy => &[
-                "--loop",
-                "closed",
-                "--stamps",
-                "off",
-                "--sleeper",
-                "spin",
-                "--spin-margin",
-                "10ms",
-                "--busy-poll",
-            ],
-            Self::Closed => &["--loop", "closed"],
-            Self::ClosedRehearsed => &["--loop", "closed", "--rehearse"],
-            Self::OpenRehearsed => &["--rehearse"],
-            Self::Sockperf | Self::SockperfNonblocked | Self::Irtt | Self::Open => &[],
-        }
-    }
-
     /// Runs one measurement.
-    pub(crate) fn measure(self, bench: &RoundTripBench<'_>) -> Result<Percentiles> {
-        let round_trips = match self {
-            Self::Sockperf => sockperf(bench, &[]),
-            Self::SockperfNonblocked => sockperf(bench, &["--nonblocked"]),
-            Self::Irtt => irtt(bench),
-            _ => ours(bench, self.options()),
+    pub(crate) fn measure(&self, bench: &RoundTripBench<'_>) -> Result<Percentiles> {
+        let round_trips = match self.tool {
+            Tool::Sockperf => self.sockperf(bench),
+            Tool::Irtt => irtt(bench),
+            Tool::Kadenz => self.ours(bench),
         };
         let percentiles = round_trips.and_then(Percentiles::of);
-        percentiles.with_context(|| format!("{} could not measure", self.name()))
-    }
-}
-
-impl Scheduling {
-    /// The command before another tool's client.
-    const fn controller(self) -> &'static [&'static str] {
-        match self {
-            Self::Ordinary => &[],
-            Self::Fifo => &["chrt", "--fifo", "50"],
-        }
+        percentiles.with_context(|| format!("{} could not measure", self.name))
     }
 
-    /// The command before another tool's server.
-    const fn device(self) -> &'static [&'static str] {
-        match self {
-            Self::Ordinary => &[],
-            Self::Fifo => &["chrt", "--fifo", "80"],
-        }
+    fn sockperf(&self, bench: &RoundTripBench<'_>) -> Result<Vec<u64>> {
+        let seconds = bench.seconds;
+        let _server = bench.serve(&format!("sockperf server --ip {DEVICE} {}", self.of_server))?;
+        let log = bench.folder.join("sockperf.csv");
+        let mut client = bench.client(&format!(
+            "sockperf ping-pong --ip {DEVICE} --msg-size {BYTES} --time {seconds} --mps={RATE} --full-rtt --full-log"
+        ));
+        process::output(client.arg(&log).args(words(self.options)))?;
+        table::of_sockperf(&files::read(&log)?)
     }
 
-    /// The scheduling options of Kadenz's client.
-    const fn our_controller(self) -> &'static [&'static str] {
-        match self {
-            Self::Ordinary => &[],
-            Self::Fifo => &["--policy", "fifo:50"],
-        }
+    fn ours(&self, bench: &RoundTripBench<'_>) -> Result<Vec<u64>> {
+        let &RoundTripBench {
+            repository,
+            cable,
+            scheduling,
+            ..
+        } = bench;
+        let policy = scheduling.when_fifo("--policy fifo:80");
+        let listen = format!("udp echo --bind {DEVICE} {policy} {}", self.of_server);
+        let server = [&[bench.program], &*words(&listen)].concat();
+        let _server = cable.device.serve(repository, &server)?;
+        let run = files::absent(&bench.folder.join("run"))?;
+        let count = RATE * bench.seconds;
+        let send = format!(
+            "udp send --to {DEVICE} --rate {RATE}Hz --size {BYTES}B --count {count} --warm-up {WARM_UP} --json --out"
+        );
+        let client = [&[bench.program], &*words(&send)].concat();
+        let mut client = cable.controller.command(repository, &client);
+        client.arg(&run).args(words(self.options));
+        process::output(client.args(words(scheduling.when_fifo("--policy fifo:50"))))?;
+        let csv = bench.folder.join("rtt.csv");
+        let mut export = repository.command(bench.program);
+        export.arg("export").arg(&run);
+        export.args(words("--series rtt --format csv --out"));
+        process::output(export.arg(&csv))?;
+        table::of_ours(&files::read(&csv)?)
     }
-
-    /// The scheduling options of Kadenz's server.
-    const fn our_device(self) -> &'static [&'static str] {
-        match self {
-            Self::Ordinary => &[],
-            Self::Fifo => &["--policy", "fifo:80"],
-        }
-    }
-}
-
-fn sockperf(bench: &RoundTripBench<'_>, more: &[&str]) -> Result<Vec<u64>> {
-    let &RoundTripBench {
-        repository, cable, ..
-    } = bench;
-    let server = ["sockperf", "server", "--ip", DEVICE];
-    let server = [bench.scheduling.device(), &server, more].concat();
-    let _server = cable.device.serve(repository, &server)?;
-    let log = bench.folder.join("sockperf.csv");
-    let seconds = bench.seconds.to_string();
-    let pace = format!("--mps={RATE}");
-    let client = [
-        "sockperf",
-        "ping-pong",
-        "--ip",
-        DEVICE,
-        "--msg-size",
-        BYTES,
-        "--time",
-        &seconds,
-        &pace,
-        "--full-rtt",
-        "--full-log",
-    ];
-    let mut client = cable.controller.command(
-        repository,
-        &[bench.scheduling.controller(), &client].concat(),
-    );
-    process::output(client.arg(&log).args(more))?;
-    table::of_sockperf(&read(&log)?)
 }
 
 fn irtt(bench: &RoundTripBench<'_>) -> Result<Vec<u64>> {
-    let &RoundTripBench {
-        repository, cable, ..
-    } = bench;
-    let server = ["irtt", "server", "-i", "0", "-b", DEVICE];
-    let server = [bench.scheduling.device(), &server].concat();
-    let _server = cable.device.serve(repository, &server)?;
+    let _server = bench.serve(&format!("irtt server -i 0 -b {DEVICE}"))?;
     let log = bench.folder.join("irtt.json");
-    let interval = format!("{}us", 1_000_000 / RATE);
-    let packets = RATE * bench.seconds + WARM_UP;
-    let length = format!("{}ms", packets * 1000 / RATE);
-    let client = [
-        "irtt", "client", "-Q", "-i", &interval, "-d", &length, "-l", BYTES, "-o",
-    ];
-    let mut client = cable.controller.command(
-        repository,
-        &[bench.scheduling.controller(), &client].concat(),
-    );
+    let interval_us = 1_000_000 / RATE;
+    let length_ms = (RATE * bench.seconds + WARM_UP) * 1000 / RATE;
+    let mut client = bench.client(&format!(
+        "irtt client -Q -i {interval_us}us -d {length_ms}ms -l {BYTES} -o"
+    ));
     process::output(client.arg(&log).arg(DEVICE))?;
-    table::of_irtt(&read(&log)?, WARM_UP as usize)
+    table::of_irtt(&files::read(&log)?, WARM_UP as usize)
 }
 
-fn ours(bench: &RoundTripBench<'_>, options: &[&str]) -> Result<Vec<u64>> {
-    let &RoundTripBench {
-        repository, cable, ..
-    } = bench;
-    let listening = device_options(options);
-    let server = [bench.program, "udp", "echo", "--bind", DEVICE];
-    let server = [&server, bench.scheduling.our_device(), listening].concat();
-    let _server = cable.device.serve(repository, &server)?;
-    let run = absent(&bench.folder.join("run"))?;
-    let (rate, payload) = (format!("{RATE}Hz"), format!("{BYTES}B"));
-    let (count, warm_up) = ((RATE * bench.seconds).to_string(), WARM_UP.to_string());
-    let client = [
-        bench.program,
-        "udp",
-        "send",
-        "--to",
-        DEVICE,
-        "--rate",
-        &rate,
-        "--size",
-        &payload,
-        "--count",
-        &count,
-        "--warm-up",
-        &warm_up,
-        "--json",
-        "--out",
-    ];
-    let mut client = cable.controller.command(repository, &client);
-    client
-        .arg(&run)
-        .args(options)
-        .args(bench.scheduling.our_controller());
-    process::output(&mut client)?;
-    let csv = bench.folder.join("rtt.csv");
-    let mut export = repository.command(bench.program);
-    export.arg("export").arg(&run);
-    export.args(["--series", "rtt", "--format", "csv", "--out"]);
-    process::output(export.arg(&csv))?;
-    table::of_ours(&read(&csv)?)
-}
+impl RoundTripBench<'_> {
+    /// Starts another tool's server.
+    fn serve(&self, command: &str) -> Result<Server> {
+        let scheduled = self.scheduling.when_fifo("chrt --fifo 80");
+        let words = [words(scheduled), words(command)].concat();
+        self.cable.device.serve(self.repository, &words)
+    }
 
-/// The device receives in the same way as its controller.
-fn device_options(controller: &[&str]) -> &'static [&'static str] {
-    if controller.contains(&"--busy-poll") {
-        &["--busy-poll"]
-    } else if controller.contains(&"--rehearse") {
-        &["--anticipate"]
-    } else {
-        &[]
+    /// The command of another tool's client.
+    fn client(&self, command: &str) -> Command {
+        let scheduled = self.scheduling.when_fifo("chrt --fifo 50");
+        let words = [words(scheduled), words(command)].concat();
+        self.cable.controller.command(self.repository, &words)
     }
 }
 
-fn read(log: &Path) -> Result<String> {
-    std::fs::read_to_string(log).with_context(|| format!("cannot read {}", log.display()))
+fn words(text: &str) -> Vec<&str> {
+    text.split_whitespace().collect()
 }

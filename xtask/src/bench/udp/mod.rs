@@ -10,13 +10,16 @@ mod contestant;
 mod namespaces;
 mod table;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail, ensure};
 
 use super::figure::Figure;
-use super::{BenchOptions, release_program};
+use super::{BenchOptions, NOTHING_MEASURED};
+use crate::cargo;
+use crate::files;
 use crate::repository::Repository;
 use crate::tools;
-use contestant::{RoundTripBench, RoundTripContestant, Scheduling};
+pub(crate) use contestant::Scheduling;
+use contestant::{ALL, RoundTripBench, RoundTripContestant};
 use namespaces::Cable;
 use table::Percentiles;
 
@@ -25,40 +28,37 @@ const SECONDS: u32 = 4;
 /// Rounds, by default.
 const ROUNDS: u32 = 7;
 
-/// The results of a round, in the order of [`RoundTripContestant::ALL`].
+/// The results of a round.
 struct RoundTripRound {
-    /// `None` for a contestant that could not measure: on a busy machine those that spin starve.
+    /// In the order of [`ALL`]; `None` for a contestant that could not measure: on a busy machine those that spin starve.
     seen: Vec<Option<Percentiles>>,
     /// Share of all CPUs' time that the hypervisor took (steal).
     steal: f64,
 }
 
-/// Measures all as ordinary processes.
-pub(crate) fn ordinary(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
-    take(repository, options, Scheduling::Ordinary)
-}
-
-/// Measures all at `SCHED_FIFO`.
-pub(crate) fn fifo(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
-    take(repository, options, Scheduling::Fifo)
-}
-
-fn take(repository: &Repository, options: &BenchOptions, scheduling: Scheduling) -> Result<Figure> {
-    let missing = missing_tools();
+/// Measures all.
+pub(crate) fn take(
+    repository: &Repository,
+    options: &BenchOptions,
+    scheduling: Scheduling,
+) -> Result<Figure> {
+    let is_missing = |tool: &&str| tools::on_path(&[tool]).is_none();
+    let missing: Vec<&str> = ["sockperf", "irtt"]
+        .into_iter()
+        .filter(is_missing)
+        .collect();
     if !missing.is_empty() {
         let missing = missing.join(" ");
         bail!("skipped: bench udp: {missing} missing: apt-get install {missing}");
     }
-    let program = release_program(repository)?;
+    let program = cargo::release_program(repository)?;
     let folder = repository.target().join("bench/udp");
-    std::fs::create_dir_all(&folder)
-        .with_context(|| format!("cannot make {}", folder.display()))?;
-    let cable = Cable::lay(repository)?;
+    files::make_folder(&folder)?;
     let bench = RoundTripBench {
         repository,
-        program: &program,
+        program: &program.to_string_lossy(),
         folder: &folder,
-        cable: &cable,
+        cable: &Cable::lay(repository)?,
         scheduling,
         seconds: options.seconds.unwrap_or(SECONDS),
     };
@@ -69,33 +69,21 @@ fn take(repository: &Repository, options: &BenchOptions, scheduling: Scheduling)
             measure_round(round, |contestant| contestant.measure(&bench))
         })
         .collect();
-    if rounds
-        .iter()
-        .all(|round| round.seen.iter().all(Option::is_none))
-    {
-        bail!("no contestant could measure; their messages stand above");
-    }
+    let mut seen = rounds.iter().flat_map(|round| &round.seen);
+    ensure!(seen.any(Option::is_some), NOTHING_MEASURED);
     Ok(table::figure(&rounds, scheduling, bench.seconds))
-}
-
-fn missing_tools() -> Vec<&'static str> {
-    ["sockperf", "irtt"]
-        .into_iter()
-        .filter(|tool| tools::on_path(&[tool]).is_none())
-        .collect()
 }
 
 /// Measures all contestants, each round beginning with another one.
 fn measure_round(
     round: u32,
-    mut run: impl FnMut(RoundTripContestant) -> Result<Percentiles>,
+    mut run: impl FnMut(&RoundTripContestant) -> Result<Percentiles>,
 ) -> RoundTripRound {
-    let all = RoundTripContestant::ALL;
     let before = Times::now();
-    let mut seen = vec![None; all.len()];
-    for turn in 0..all.len() {
-        let place = (turn + round as usize) % all.len();
-        match run(all[place]) {
+    let mut seen = vec![None; ALL.len()];
+    for turn in 0..ALL.len() {
+        let place = (turn + round as usize) % ALL.len();
+        match run(&ALL[place]) {
             Ok(percentiles) => seen[place] = Some(percentiles),
             Err(error) => eprintln!("{error:#}"),
         }
@@ -107,11 +95,8 @@ fn measure_round(
 }
 
 impl RoundTripRound {
-    fn of(&self, contestant: RoundTripContestant) -> Option<Percentiles> {
-        let place = RoundTripContestant::ALL
-            .iter()
-            .position(|it| *it == contestant)?;
-        self.seen.get(place).copied().flatten()
+    fn of(&self, name: &str) -> Option<Percentiles> {
+        self.seen[ALL.iter().position(|it| it.name == name)?]
     }
 }
 
@@ -151,9 +136,10 @@ impl Times {
 mod tests {
     use super::*;
 
-    fn seen(contestant: RoundTripContestant) -> Percentiles {
+    fn seen(contestant: &RoundTripContestant) -> Percentiles {
+        let place = ALL.iter().position(|it| it.name == contestant.name);
         Percentiles {
-            p50_ns: contestant as u64,
+            p50_ns: place.expect("one of them") as u64,
             p99_ns: 0,
             p999_ns: None,
             count: 1000,
@@ -166,29 +152,26 @@ mod tests {
         for round in 0..3 {
             let mut order = Vec::new();
             let measured = measure_round(round, |contestant| {
-                order.push(contestant);
+                order.push(contestant.name);
                 Ok(seen(contestant))
             });
-            for contestant in RoundTripContestant::ALL {
-                assert_eq!(measured.of(contestant), Some(seen(contestant)));
+            for contestant in &ALL {
+                assert_eq!(measured.of(contestant.name), Some(seen(contestant)));
             }
-            assert_eq!(order.len(), RoundTripContestant::ALL.len());
+            assert_eq!(order.len(), ALL.len());
             first.push(order[0]);
         }
-        assert_eq!(first, RoundTripContestant::ALL[..3]);
+        assert_eq!(first, [ALL[0].name, ALL[1].name, ALL[2].name]);
     }
 
     #[test]
     fn a_failed_contestant_leaves_the_others_their_places() {
-        let measured = measure_round(0, |contestant| match contestant {
-            RoundTripContestant::Irtt => bail!("no server"),
-            other => Ok(seen(other)),
+        let measured = measure_round(0, |contestant| match contestant.name {
+            "irtt" => bail!("no server"),
+            _ => Ok(seen(contestant)),
         });
-        assert_eq!(measured.of(RoundTripContestant::Irtt), None);
-        assert_eq!(
-            measured.of(RoundTripContestant::Open),
-            Some(seen(RoundTripContestant::Open))
-        );
+        assert_eq!(measured.of("irtt"), None);
+        assert_eq!(measured.of("open"), Some(seen(&ALL[5])));
     }
 }
 

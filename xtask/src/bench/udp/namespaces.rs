@@ -13,7 +13,7 @@ use crate::process;
 use crate::repository::Repository;
 
 /// Addresses for documentation (RFC 5737), in networks that are not routed.
-pub(crate) const CONTROLLER: &str = "192.0.2.1";
+const CONTROLLER: &str = "192.0.2.1";
 /// The other end.
 pub(crate) const DEVICE: &str = "192.0.2.2";
 const CARD: &str = "kadenz0";
@@ -37,17 +37,12 @@ impl Cable {
             device: Namespace::make(repository)?,
         };
         let far = cable.device.0.id().to_string();
-        cable.controller.ip(
-            repository,
-            &[
-                "link", "add", CARD, "type", "veth", "peer", "name", CARD, "netns", &far,
-            ],
-        )?;
+        let pair = format!("link add {CARD} type veth peer name {CARD} netns {far}");
+        cable.controller.ip(repository, &pair)?;
         for (end, address) in [(&cable.controller, CONTROLLER), (&cable.device, DEVICE)] {
-            let address = format!("{address}/24");
-            end.ip(repository, &["address", "add", &address, "dev", CARD])?;
-            end.ip(repository, &["link", "set", "lo", "up"])?;
-            end.ip(repository, &["link", "set", CARD, "up"])?;
+            end.ip(repository, &format!("address add {address}/24 dev {CARD}"))?;
+            end.ip(repository, "link set lo up")?;
+            end.ip(repository, &format!("link set {CARD} up"))?;
         }
         Ok(cable)
     }
@@ -79,9 +74,9 @@ impl Namespace {
         format!("/proc/{}/ns/net", self.0.id())
     }
 
-    fn ip(&self, repository: &Repository, words: &[&str]) -> Result<()> {
+    fn ip(&self, repository: &Repository, words: &str) -> Result<()> {
         let mut command = self.command(repository, &["ip"]);
-        process::output(command.args(words)).context("ip is Debian's iproute2")?;
+        process::output(command.args(words.split(' '))).context("ip is Debian's iproute2")?;
         Ok(())
     }
 
@@ -98,11 +93,7 @@ impl Namespace {
     /// Starts a server in the namespace, and gives it time to listen.
     pub(crate) fn serve(&self, repository: &Repository, words: &[&str]) -> Result<Server> {
         let mut command = self.command(repository, words);
-        let child = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
+        let child = process::silent(&mut command).spawn();
         let spelled = process::spelled(&command);
         let mut server = Server(child.with_context(|| format!("cannot start `{spelled}`"))?);
         std::thread::sleep(Duration::from_millis(400));

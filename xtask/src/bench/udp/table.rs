@@ -4,30 +4,18 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::RoundTripRound;
-use super::contestant::{RATE, RoundTripContestant, Scheduling};
-use crate::bench::figure::Figure;
+use super::contestant::{ALL, RATE, Scheduling};
+use crate::bench::figure::{self, Figure};
 use crate::bench::quantile::Spread;
 
 /// Kadenz's contestants, and those that each is compared with.
-const PAIRS: [(RoundTripContestant, RoundTripContestant); 6] = [
-    (
-        RoundTripContestant::ClosedSpin,
-        RoundTripContestant::Sockperf,
-    ),
-    (RoundTripContestant::Closed, RoundTripContestant::Sockperf),
-    (
-        RoundTripContestant::ClosedRehearsed,
-        RoundTripContestant::Sockperf,
-    ),
-    (
-        RoundTripContestant::ClosedBusy,
-        RoundTripContestant::SockperfNonblocked,
-    ),
-    (RoundTripContestant::Open, RoundTripContestant::Irtt),
-    (
-        RoundTripContestant::OpenRehearsed,
-        RoundTripContestant::Irtt,
-    ),
+const PAIRS: [(&str, &str); 6] = [
+    ("closed like sockperf", "sockperf"),
+    ("closed", "sockperf"),
+    ("closed rehearsed", "sockperf"),
+    ("busy", "sockperf nonblocked"),
+    ("open", "irtt"),
+    ("open rehearsed", "irtt"),
 ];
 
 /// A percentile, under its name.
@@ -41,34 +29,30 @@ const VIEWS: [View; 3] = [
 
 /// Makes a figure of the rounds.
 pub(crate) fn figure(rounds: &[RoundTripRound], scheduling: Scheduling, seconds: u32) -> Figure {
-    let mut cells = vec![(
-        "rounds".to_owned(),
-        format!("{} x {seconds} s", rounds.len()),
-    )];
+    let mut cells = figure::cells([("rounds", format!("{} x {seconds} s", rounds.len()))]);
     if let Some(steal) = Spread::of(rounds.iter().map(|it| it.steal * 100.0)) {
         let text = format!("{:.1} ({:.1} to {:.1})", steal.median, steal.min, steal.max);
         cells.push(("steal, %".to_owned(), text));
     }
-    for contestant in RoundTripContestant::ALL {
-        let name = format!("{} p50 / p99 / p99.9, us", contestant.name());
-        cells.push((name, microseconds(rounds, contestant)));
+    for contestant in &ALL {
+        let head = format!("{} p50 / p99 / p99.9, us", contestant.name);
+        cells.push((head, microseconds(rounds, contestant.name)));
     }
     let mut ratios = serde_json::Map::new();
     for (ours, theirs) in PAIRS {
         for (view, value) in VIEWS {
-            let name = format!("{} / {}, {view}", ours.name(), theirs.name());
+            let name = format!("{ours} / {theirs}, {view}");
             let spread = Spread::of(rounds.iter().filter_map(|round| {
                 let (ours, theirs) = (round.of(ours)?, round.of(theirs)?);
                 Some(value(&ours)? as f64 / value(&theirs)? as f64)
             }));
-            ratios.insert(name.clone(), spread.map_or(Value::Null, Spread::json));
+            ratios.insert(name.clone(), spread.map(Spread::json).into());
             if view != "p99.9" {
                 cells.push((name, spread.map_or_else(|| "-".to_owned(), Spread::cell)));
             }
         }
     }
     Figure {
-        groups: Vec::new(),
         method: method(scheduling, seconds),
         result: json!({
             "ratios": ratios,
@@ -79,7 +63,7 @@ pub(crate) fn figure(rounds: &[RoundTripRound], scheduling: Scheduling, seconds:
 }
 
 /// Medians over the rounds.
-fn microseconds(rounds: &[RoundTripRound], contestant: RoundTripContestant) -> String {
+fn microseconds(rounds: &[RoundTripRound], contestant: &str) -> String {
     let median = |value: fn(&Percentiles) -> Option<u64>| {
         let values = rounds.iter().filter_map(|it| value(&it.of(contestant)?));
         Spread::of(values.map(|ns| ns as f64 / 1e3))
@@ -91,18 +75,18 @@ fn microseconds(rounds: &[RoundTripRound], contestant: RoundTripContestant) -> S
 }
 
 fn round(round: &RoundTripRound) -> Value {
-    let seen = |contestant: &RoundTripContestant| {
-        let it = round.of(*contestant)?;
+    let seen = |name: &str| {
+        let it = round.of(name)?;
         let value = json!({
             "p50_ns": it.p50_ns,
             "p99_ns": it.p99_ns,
             "p99.9_ns": it.p999_ns,
             "count": it.count,
         });
-        Some((contestant.name().to_owned(), value))
+        Some((name.to_owned(), value))
     };
-    let mut all: serde_json::Map<String, Value> =
-        RoundTripContestant::ALL.iter().filter_map(seen).collect();
+    let measured = ALL.iter().filter_map(|it| seen(it.name));
+    let mut all: serde_json::Map<String, Value> = measured.collect();
     all.insert("steal".to_owned(), round.steal.into());
     all.into()
 }
@@ -203,12 +187,12 @@ mod tests {
     #[test]
     fn ratios_are_taken_within_a_round() {
         let made = |factor: u64| RoundTripRound {
-            seen: RoundTripContestant::ALL
+            seen: ALL
                 .iter()
                 .map(|contestant| {
-                    let ns = match contestant {
-                        RoundTripContestant::ClosedSpin => 9_000 * factor,
-                        RoundTripContestant::Irtt => 30_000 * factor,
+                    let ns = match contestant.name {
+                        "closed like sockperf" => 9_000 * factor,
+                        "irtt" => 30_000 * factor,
                         _ => 10_000 * factor,
                     };
                     Some(Percentiles {

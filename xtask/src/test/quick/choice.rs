@@ -48,22 +48,18 @@ pub(crate) fn choose(changed: &[String], crates: &[Crate], files: &[SourceFile])
     if changed.iter().any(|it| EVERY_CRATES.contains(&it.as_str())) {
         choice.dependants = names(crates.iter());
     }
-    let outside = changed
-        .iter()
-        .filter(|path| crates.iter().all(|it| below(path, it).is_none()));
-    choice.touched = changed_crates;
-    choice
-        .touched
-        .extend(outside.flat_map(|path| readers(path, crates, files)));
+    let is_outside = |path: &&String| crates.iter().all(|it| below(path, it).is_none());
+    let outside = changed.iter().filter(is_outside);
+    let readers = outside.flat_map(|path| readers(path, crates, files));
+    choice.touched = changed_crates.into_iter().chain(readers).collect();
     let touched = &choice.touched;
     choice.dependants.retain(|name| !touched.contains(name));
     let chosen = |it: &&Crate| touched.contains(&it.name) || choice.dependants.contains(&it.name);
     choice.library = crates.iter().filter(chosen).any(|it| it.library);
     for it in crates.iter().filter(|it| touched.contains(&it.name)) {
         let needed = it.needed_features.iter();
-        choice
-            .features
-            .extend(needed.map(|feature| format!("{}/{feature}", it.name)));
+        let needed = needed.map(|feature| format!("{}/{feature}", it.name));
+        choice.features.extend(needed);
         if it.has_examples {
             choice.with_examples.insert(it.name.clone());
         }
@@ -105,19 +101,17 @@ fn dependants(of: &BTreeSet<String>, crates: &[Crate]) -> BTreeSet<String> {
 fn readers(path: &str, crates: &[Crate], files: &[SourceFile]) -> BTreeSet<String> {
     let mut parts = path.split('/');
     let top = parts.next().unwrap_or_default();
-    let near = parts.next().map_or_else(
-        || format!("../{top}"),
-        |second| format!("../{top}/{second}"),
-    );
+    let near = match parts.next() {
+        Some(second) => format!("../{top}/{second}"),
+        None => format!("../{top}"),
+    };
     let whole = format!("../{top}\"");
     let from_root = [format!("\"{top}/"), format!("\"{top}\"")];
     let code = |line: &&str| !line.trim_start().starts_with("//");
     let reads = |file: &&SourceFile| {
         let has = |part: &str| {
-            file.text
-                .lines()
-                .filter(code)
-                .any(|line| line.contains(part))
+            let mut lines = file.text.lines().filter(code);
+            lines.any(|line| line.contains(part))
         };
         let joined = || has("\"../..\"") && from_root.iter().any(|path| has(path));
         file.is("rs") && (has(&near) || has(&whole) || joined())

@@ -21,11 +21,8 @@ const TRUNKS: [&str; 4] = ["@{upstream}", "origin/HEAD", "main", "master"];
 /// Tests the change, and prints what is left out.
 pub(crate) fn run(repository: &Repository, since: Option<&str>, tally: &mut Tally) -> Result<()> {
     let change = Change::find(repository, since)?;
-    let choice = choose(
-        &change.paths,
-        &cargo::crates(repository)?,
-        &repository.files()?,
-    );
+    let (crates, files) = (cargo::crates(repository)?, repository.files()?);
+    let choice = choose(&change.paths, &crates, &files);
     println!("{} files changed since {}", change.paths.len(), change.base);
     timed("tidy", "rules and format", tally, |_| {
         Ok(Outcome::of(tidy::quick(repository)?, "tidy"))
@@ -61,8 +58,7 @@ impl Change {
             return Self::since(repository, base);
         }
         for trunk in TRUNKS {
-            let mut command = repository.command("git");
-            let Ok(base) = process::output(command.args(["merge-base", "HEAD", trunk])) else {
+            let Ok(base) = repository.git(&format!("merge-base HEAD {trunk}")) else {
                 continue;
             };
             let change = Self::since(repository, base.trim())?;
@@ -82,105 +78,78 @@ impl Change {
     }
 
     fn since(repository: &Repository, base: &str) -> Result<Self> {
-        let names = |arguments: &[&str]| {
-            let mut command = repository.command("git");
-            process::output(command.args(arguments))
-        };
-        let changed = names(&["diff", "--name-only", "--no-renames", "-z", base, "--"])?;
-        let new = names(&["ls-files", "-z", "--others", "--exclude-standard"])?;
+        let mut diff = repository.command("git");
+        diff.args(["diff", "--name-only", "--no-renames", "-z", base, "--"]);
+        let changed = process::output(&mut diff)?;
+        let new = repository.git("ls-files -z --others --exclude-standard")?;
         let paths = changed.split('\0').chain(new.split('\0'));
+        let paths = paths.filter(|it| !it.is_empty());
         Ok(Self {
             base: base.to_owned(),
-            paths: paths
-                .filter(|it| !it.is_empty())
-                .map(str::to_owned)
-                .collect(),
+            paths: paths.map(str::to_owned).collect(),
         })
     }
 }
 
 /// Builds the examples that the tests may run, as cargo does only where no test is named; `None` where there are none.
 fn examples(repository: &Repository, choice: &Choice) -> Option<Command> {
-    if choice.with_examples.is_empty() {
-        return None;
-    }
-    let mut command = repository.command("cargo");
-    command.arg("build");
-    choose_in(&mut command, choice.with_examples.iter(), choice);
-    command.arg("--examples");
-    Some(command)
+    let crates = packages(&choice.with_examples);
+    let words = format!("build{crates}{} --examples", features(choice));
+    (!crates.is_empty()).then(|| repository.cargo(&words))
 }
 
 /// One command for all tests, so that cargo builds what they share once.
 fn command(repository: &Repository, choice: &Choice) -> Command {
-    let mut command = repository.command("cargo");
-    command.arg("test");
-    choose_in(&mut command, choice.crates(), choice);
-    command.args(["--no-fail-fast", "--bins"]);
-    command.args(choice.library.then_some("--lib"));
-    choice.tests.iter().for_each(|name| {
-        command.args(["--test", name]);
-    });
-    command.args(["--", "--show-output"]);
-    command
+    let (crates, features) = (packages(choice.crates()), features(choice));
+    let library = if choice.library { " --lib" } else { "" };
+    let tests = each(" --test ", &choice.tests);
+    repository.cargo(&format!(
+        "test{crates}{features} --no-fail-fast --bins{library}{tests} -- --show-output"
+    ))
 }
 
-/// Names the crates to cargo, and the features that their tests need.
-fn choose_in(
-    command: &mut Command,
-    crates: impl Iterator<Item = impl AsRef<str>>,
-    choice: &Choice,
-) {
-    crates.for_each(|name| {
-        command.args(["-p", name.as_ref()]);
-    });
-    choice.features.iter().for_each(|feature| {
-        command.args(["--features", feature]);
-    });
+/// The crates as options of cargo.
+fn packages<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
+    each(" -p ", names)
+}
+
+/// The features that the tests need, as options of cargo.
+fn features(choice: &Choice) -> String {
+    each(" --features ", &choice.features)
+}
+
+fn each<S: AsRef<str>>(option: &str, names: impl IntoIterator<Item = S>) -> String {
+    let add = |words: String, name: S| words + option + name.as_ref();
+    names.into_iter().fold(String::new(), add)
 }
 
 /// The tests that do not run, and the command that runs them.
 fn left_out(choice: &Choice) -> String {
     let mut text = String::from("\nleft out, and the command that runs it:\n");
-    let mut line = |what: &str, command: &str| {
+    let mut line = |what: &str, command: String| {
         let _ = writeln!(text, "  {what}: {command}");
     };
-    let packages = |names: &mut dyn Iterator<Item = &str>| {
-        names.fold(String::new(), |words, name| words + " -p " + name)
-    };
     if !choice.dependants.is_empty() {
-        let crates = packages(&mut choice.dependants.iter().map(String::as_str));
-        line(
-            "integration tests of what depends on the change",
-            &format!("cargo test{crates}"),
-        );
+        let what = "integration tests of what depends on the change";
+        line(what, format!("cargo test{}", packages(&choice.dependants)));
     }
     if !choice.other_tests.is_empty() {
-        let tests: String = choice
-            .other_tests
-            .iter()
-            .map(|it| format!(" --test {it}"))
-            .collect();
-        let crates = packages(&mut choice.touched.iter().map(String::as_str));
+        let crates = packages(&choice.touched);
+        let tests = each(" --test ", &choice.other_tests);
         line(
             "tests of other commands",
-            &format!("cargo test{crates}{tests}"),
+            format!("cargo test{crates}{tests}"),
         );
     }
-    let all = packages(&mut choice.crates());
+    let all = packages(choice.crates());
     if !all.is_empty() {
-        line(
-            "documentation's examples",
-            &format!("cargo test --doc{all}"),
-        );
+        line("documentation's examples", format!("cargo test --doc{all}"));
     }
-    line("lints, rustdoc and licences", "cargo xtask tidy");
+    line("lints, rustdoc and licences", "cargo xtask tidy".to_owned());
     let steps: Vec<&str> = STEPS.iter().skip(1).map(|step| step.name).collect();
-    line(
-        "all other steps",
-        &format!("cargo xtask test --only {}", steps.join(",")),
-    );
-    line("everything", "cargo xtask test");
+    let steps = format!("cargo xtask test --only {}", steps.join(","));
+    line("all other steps", steps);
+    line("everything", "cargo xtask test".to_owned());
     text
 }
 
