@@ -101,7 +101,9 @@ pub(crate) fn cells<const N: usize>(cells: [(&str, String); N]) -> Cells {
 pub(crate) fn place_of<'p>(page: &'p str, name: &str) -> Result<(&'p str, &'p str)> {
     let mark = format!("<!-- {name} -->");
     let place = page.split_once(&format!("{mark}\n"));
-    place.with_context(|| format!("docs/benchmarks.md has no line `{mark}`"))
+    place.with_context(|| {
+        format!("docs/benchmarks.md has no line `{mark}`; add it where the table is to be, then try again")
+    })
 }
 
 /// Adds a row to a page: below the last row under `<!-- name -->`, or in a new table where there is none or its columns
@@ -192,6 +194,6 @@ mod tests {
     #[test]
     fn a_page_without_the_place_is_an_error() {
         let error = with_row("# A\n", "a", "| h |", "| r |").expect_err("no mark");
-        assert!(error.to_string().contains("no line `<!-- a -->`"));
+        assert!(error.to_string().contains("no line `<!-- a -->`; add it"));
     }
 }

@@ -183,6 +183,10 @@ pub(crate) fn main(repository: &Repository, arguments: &[&str]) -> Result<bool> 
         bail!("{name} has no contestants that --only could name");
     }
     let (page, mark) = (repository.path(PAGE), mark_of(name));
+    if options.append {
+        // Before the figure is taken, which takes minutes.
+        figure::place_of(&files::read(&page)?, mark)?;
+    }
     let machine = Machine::look(repository);
     let figure = take(repository, &options)?;
     println!("{:#}", figure.json(name, &machine));
@@ -326,6 +330,21 @@ mod tests {
 
     fn words(line: &str) -> Vec<&str> {
         line.split(' ').collect()
+    }
+
+    #[test]
+    fn every_benchmark_of_the_help_is_one_and_has_its_mark_on_the_page() {
+        let page = Repository::of_this_build().path(PAGE);
+        let page = files::read(&page).expect("the page is there");
+        let is_name = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");
+        let names = HELP.lines().filter(is_name).map(str::trim_start);
+        let names = names.filter(|line| !line.starts_with("--"));
+        let names: Vec<_> = names.filter_map(|line| line.split(' ').next()).collect();
+        assert!(names.len() > 20, "{names:?}");
+        for name in names.into_iter().filter(|it| *it != "pictures") {
+            assert!(named(name).is_some(), "{name}");
+            figure::place_of(&page, mark_of(name)).expect("a mark");
+        }
     }
 
     #[test]
