@@ -1,4 +1,4 @@
-//! What the code of each crate must not use: a crate is understood by what it cannot do.
+//! What the code of each crate must not use, and where unsafe code may be: a crate is understood by what it cannot do.
 
 use super::Finding;
 use crate::repository::SourceFile;
@@ -67,35 +67,25 @@ const MAY: &[(&str, &str)] = &[
 pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in files.iter().filter(|file| file.is("rs")) {
+        let code = scan::shipped(&file.path, file.code());
+        let may = |word: &str| {
+            let mut all = MAY.iter().filter(|(it, _)| *it == word);
+            all.any(|(_, path)| file.path.starts_with(path))
+        };
         for (folder, words, reason) in ABSENT {
-            if file.path.starts_with(folder) {
-                let shipped = scan::shipped(&file.path, file.code());
-                findings.extend(find(file, shipped, words, reason));
+            if !file.path.starts_with(folder) {
+                continue;
+            }
+            for (at, line) in code.lines().enumerate() {
+                let is_found = |word: &&&str| scan::has_word(line, word) && !may(word);
+                findings.extend(words.iter().filter(is_found).map(|word| {
+                    let text = format!("{word} must not stand here: {reason}");
+                    Finding::in_line(&file.path, at, text)
+                }));
             }
         }
     }
     findings
-}
-
-fn find<'a>(
-    file: &'a SourceFile,
-    code: &'a str,
-    words: &'a [&str],
-    reason: &'a str,
-) -> impl Iterator<Item = Finding> + 'a {
-    let may = |word: &str| {
-        MAY.iter()
-            .any(|(it, path)| *it == word && file.path.starts_with(path))
-    };
-    code.lines().enumerate().flat_map(move |(at, line)| {
-        let found = words
-            .iter()
-            .filter(move |it| scan::has_word(line, it) && !may(it));
-        found.map(move |word| {
-            let place = format!("{}:{}", file.path, at + 1);
-            Finding::error(place, format!("{word} must not stand here: {reason}"))
-        })
-    })
 }
 
 /// A wait this long gives up on a hang; it is no limit for slowness.
@@ -108,9 +98,8 @@ pub(crate) fn timed_asserts(files: &[SourceFile]) -> Vec<Finding> {
     for file in files.iter().filter(own) {
         for (at, line) in file.code().lines().enumerate() {
             if limits_time(line) {
-                let place = format!("{}:{}", file.path, at + 1);
                 let text = "a test must not assert a maximum run time; benchmarks do that";
-                findings.push(Finding::error(place, text));
+                findings.push(Finding::in_line(&file.path, at, text));
             }
         }
     }
@@ -121,14 +110,54 @@ fn limits_time(line: &str) -> bool {
     let Some((before, after)) = line.split_once("elapsed()") else {
         return false;
     };
-    let seconds = after
-        .split("from_secs(")
-        .nth(1)
-        .and_then(|it| it.split(')').next());
-    let gives_up = seconds
-        .and_then(|it| it.parse().ok())
-        .is_some_and(|it: u64| it >= GIVING_UP_S);
+    let seconds = after.split("from_secs(").nth(1);
+    let seconds = seconds.and_then(|it| it.split(')').next()?.parse::<u64>().ok());
+    let gives_up = seconds.is_some_and(|it| it >= GIVING_UP_S);
     before.contains("assert!(") && after.trim_start().starts_with('<') && !gives_up
+}
+
+/// The crates that may have unsafe code: for the operating system's calls, the pointers of C, and the handles of Java.
+const UNSAFE_CRATES: [&str; 3] = ["crates/kadenz-rt/", "bindings/c/", "bindings/java/"];
+
+/// How many lines above an `unsafe` its reason may begin.
+const REASON_WITHIN: usize = 12;
+
+/// Rule `unsafe`.
+pub(crate) fn unsafe_code(files: &[SourceFile]) -> Vec<Finding> {
+    let rust = files.iter().filter(|file| file.is("rs"));
+    rust.flat_map(unsafe_in).collect()
+}
+
+fn unsafe_in(file: &SourceFile) -> Vec<Finding> {
+    let source: Vec<&str> = file.text.lines().collect();
+    let mut findings = Vec::new();
+    for (at, line) in file.code().lines().enumerate() {
+        if !scan::has_word(line, "unsafe") || line.contains("unsafe(") {
+            continue;
+        }
+        if !UNSAFE_CRATES.iter().any(|it| file.path.starts_with(it)) {
+            let crates = UNSAFE_CRATES.map(|it| it.trim_end_matches('/')).join(", ");
+            let text = format!("unsafe code belongs into one of {crates}");
+            findings.push(Finding::in_line(&file.path, at, text));
+        } else if is_block(line) && !has_reason(&source, at) {
+            let text = "an unsafe block without a SAFETY comment above it";
+            findings.push(Finding::in_line(&file.path, at, text));
+        }
+    }
+    findings
+}
+
+/// Blocks and implementations give a reason; `unsafe fn` states its contract under `# Safety`.
+fn is_block(line: &str) -> bool {
+    let after = line.split("unsafe").nth(1).unwrap_or_default().trim_start();
+    after.starts_with('{') || after.starts_with("impl")
+}
+
+fn has_reason(source: &[&str], at: usize) -> bool {
+    let from = at.saturating_sub(REASON_WITHIN);
+    source[from..=at]
+        .iter()
+        .any(|line| line.contains("SAFETY:"))
 }
 
 #[cfg(test)]
@@ -232,5 +261,37 @@ mod tests {
             places(&timed_asserts(&files)),
             ["crates/kadenz-rt/tests/sleep.rs:1"]
         );
+    }
+
+    #[test]
+    fn unsafe_outside_its_crate_is_found_and_the_word_in_a_text_is_not() {
+        let files = [
+            file(
+                "crates/kadenz-lab/src/lib.rs",
+                "// unsafe\nlet a = \"unsafe\";\nunsafe { f() }\n",
+            ),
+            file("crates/kadenz-lab/Cargo.toml", "unsafe_code = \"deny\""),
+        ];
+        assert_eq!(
+            places(&unsafe_code(&files)),
+            ["crates/kadenz-lab/src/lib.rs:3"]
+        );
+    }
+
+    #[test]
+    fn a_block_without_a_reason_is_found() {
+        let bare = "fn f() {\n    unsafe { g() }\n}\n";
+        let reasoned = "fn f() {\n    // SAFETY: g has no conditions.\n    unsafe { g() }\n}\n";
+        let files = [
+            file("crates/kadenz-rt/src/a.rs", bare),
+            file("crates/kadenz-rt/src/b.rs", reasoned),
+            file(
+                "crates/kadenz-rt/src/c.rs",
+                "/// # Safety\npub unsafe fn f() {}\n",
+            ),
+            file("crates/kadenz-rt/src/d.rs", "unsafe impl Send for X {}\n"),
+        ];
+        let expected = ["crates/kadenz-rt/src/a.rs:2", "crates/kadenz-rt/src/d.rs:1"];
+        assert_eq!(places(&unsafe_code(&files)), expected);
     }
 }

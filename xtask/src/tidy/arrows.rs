@@ -49,64 +49,54 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// Dependencies that only some crates may have: elsewhere they would blur the crate's purpose.
-const CARRIERS: &[(&str, &[&str], &str)] = &[
+const CARRIERS: &[(&[&str], &[&str], &str)] = &[
     (
-        "anyhow",
+        &["anyhow"],
         &["kadenz-cli", "xtask"],
         "libraries have one error enum per operation",
     ),
     (
-        "clap",
+        &["clap"],
         &["kadenz-cli"],
         "only the program has a command line",
     ),
     (
-        "indicatif",
+        &["indicatif"],
         &["kadenz-cli"],
         "only the program talks to a terminal",
     ),
     (
-        "tracing-subscriber",
+        &["tracing-subscriber"],
         &["kadenz-cli"],
         "only the program decides where a log goes",
     ),
     (
-        "tracing",
+        &["tracing"],
         &["kadenz-lab", "kadenz-cli"],
         "what runs on the real-time path never logs",
     ),
     (
-        "libc",
+        &["libc", "rustix", "windows-sys"],
         &["kadenz-rt"],
         "operating-system code lives in kadenz-rt",
     ),
     (
-        "rustix",
-        &["kadenz-rt"],
-        "operating-system code lives in kadenz-rt",
-    ),
-    (
-        "windows-sys",
-        &["kadenz-rt"],
-        "operating-system code lives in kadenz-rt",
-    ),
-    (
-        "parquet",
+        &["parquet"],
         &["kadenz-report", "kadenz-msg"],
         "only the export of runs and the tables of logs write Parquet",
     ),
     (
-        "arrow-array",
+        &["arrow-array"],
         &["kadenz-record", "kadenz-report"],
         "samples are read through kadenz-record",
     ),
     (
-        "syn",
+        &["syn"],
         &["kadenz-derive"],
         "only the derive macro reads Rust",
     ),
     (
-        "loom",
+        &["loom"],
         &["kadenz-record", "kadenz-msg", "kadenz-ethercat"],
         "loom models what shares memory",
     ),
@@ -118,17 +108,15 @@ pub(crate) fn between_crates(crates: &[Crate]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for member in crates {
         let place = format!("{}/Cargo.toml", member.folder);
-        let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| *name == member.name) else {
-            let text = format!(
-                "the crate {} is not in the plan of the workspace",
-                member.name
-            );
+        let name = &member.name;
+        let Some((_, allowed)) = ARROWS.iter().find(|(it, _)| it == name) else {
+            let text = format!("the crate {name} is not in the plan of the workspace");
             findings.push(Finding::error(place, text));
             continue;
         };
         let wrong = |it: &&Dependency| is_ours(&it.name) && !allowed.contains(&it.name.as_str());
         findings.extend(member.dependencies.iter().filter(wrong).map(|it| {
-            let text = format!("{} must not depend on {}", member.name, it.name);
+            let text = format!("{name} must not depend on {}", it.name);
             Finding::error(place.as_str(), text)
         }));
     }
@@ -139,17 +127,18 @@ pub(crate) fn between_crates(crates: &[Crate]) -> Vec<Finding> {
 pub(crate) fn carriers(crates: &[Crate]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for member in crates {
-        for (dependency, allowed, reason) in CARRIERS {
-            let carried = member
-                .dependencies
-                .iter()
-                .any(|it| it.name == *dependency && !it.dev);
-            if carried && !allowed.contains(&member.name.as_str()) {
+        let is_carried = |dependency: &str| {
+            let mut all = member.dependencies.iter();
+            all.any(|it| it.name == dependency && !it.dev)
+        };
+        for (dependencies, allowed, reason) in CARRIERS {
+            if allowed.contains(&member.name.as_str()) {
+                continue;
+            }
+            for dependency in dependencies.iter().filter(|it| is_carried(it)) {
                 let text = format!("{} must not carry {dependency}: {reason}", member.name);
-                findings.push(Finding::error(
-                    format!("{}/Cargo.toml", member.folder),
-                    text,
-                ));
+                let place = format!("{}/Cargo.toml", member.folder);
+                findings.push(Finding::error(place, text));
             }
         }
     }
@@ -188,10 +177,8 @@ pub(crate) fn third_party(counts: &[Result<usize>], skips_nothing: bool) -> Vec<
     let findings = counted.filter_map(|(build, count)| match count {
         Ok(count) if *count <= build.limit => None,
         Ok(count) => {
-            let text = format!(
-                "{} has {count} third-party crates; {} at most",
-                build.name, build.limit
-            );
+            let (name, limit) = (build.name, build.limit);
+            let text = format!("{name} has {count} third-party crates; {limit} at most");
             Some(Finding::error("Cargo.lock", text))
         }
         Err(error) => {

@@ -15,11 +15,8 @@ use crate::repository::SourceFile;
 
 /// Rule `circles`.
 pub(crate) fn check(workspace: &Workspace) -> Vec<Finding> {
-    let folders = workspace
-        .crates
-        .iter()
-        .map(|it| format!("{}/src", it.folder));
-    let found = folders.flat_map(|it| circles(&it, &workspace.files));
+    let crates = workspace.crates.iter();
+    let found = crates.flat_map(|it| circles(&format!("{}/src", it.folder), &workspace.files));
     found
         .map(|it| Finding::error(&it.folder, it.text()))
         .collect()
@@ -44,16 +41,10 @@ struct ModuleUse {
 impl Circle {
     fn text(&self) -> String {
         let names: Vec<&str> = self.modules.iter().map(String::as_str).collect();
-        let way: Vec<String> = self
-            .way
-            .iter()
-            .map(|it| format!("{} uses {} ({})", it.from, it.to, it.place))
-            .collect();
-        format!(
-            "{} lead to each other: {}; move what they share to where it belongs",
-            names.join(", "),
-            way.join(", ")
-        )
+        let step = |it: &ModuleUse| format!("{} uses {} ({})", it.from, it.to, it.place);
+        let way: Vec<String> = self.way.iter().map(step).collect();
+        let (names, way) = (names.join(", "), way.join(", "));
+        format!("{names} lead to each other: {way}; move what they share to where it belongs")
     }
 }
 
@@ -73,12 +64,9 @@ fn circles(sources: &str, files: &[SourceFile]) -> Vec<Circle> {
                 modules.is_folder(&module)
             };
             if circle.iter().any(is_folder) {
-                let path: Vec<&str> = [sources]
-                    .into_iter()
-                    .chain(folder.iter().map(String::as_str))
-                    .collect();
+                let path = folder.iter().map(|name| format!("/{name}"));
                 found.push(Circle {
-                    folder: path.join("/"),
+                    folder: format!("{sources}{}", path.collect::<String>()),
                     way: way_round(&circle, steps),
                     modules: circle,
                 });
@@ -91,12 +79,8 @@ fn circles(sources: &str, files: &[SourceFile]) -> Vec<Circle> {
 /// The folder in which the paths to both modules part, and the step between its two modules; `None` where one of the
 /// modules is within the other.
 fn step(it: &Use) -> Option<(Name, ModuleUse)> {
-    let shared = it
-        .from
-        .iter()
-        .zip(&it.to)
-        .take_while(|(a, b)| a == b)
-        .count();
+    let names = it.from.iter().zip(&it.to);
+    let shared = names.take_while(|(a, b)| a == b).count();
     let step = ModuleUse {
         from: it.from.get(shared)?.clone(),
         to: it.to.get(shared)?.clone(),
@@ -148,10 +132,8 @@ fn way_round(circle: &BTreeSet<String>, steps: &[ModuleUse]) -> Vec<ModuleUse> {
     let mut at = 0;
     while let Some(way) = ways.get(at).cloned() {
         let end = way.last().map_or(start, |it| &it.to);
-        for step in steps
-            .iter()
-            .filter(|it| it.from == *end && circle.contains(&it.to))
-        {
+        let leads_on = |it: &&ModuleUse| it.from == *end && circle.contains(&it.to);
+        for step in steps.iter().filter(leads_on) {
             let longer: Vec<ModuleUse> = way.iter().chain([step]).cloned().collect();
             if step.to == *start {
                 return longer;

@@ -7,14 +7,12 @@ mod absent;
 mod arrows;
 mod circles;
 mod commits;
-mod docs;
 mod glossary;
 mod invariants;
 mod names;
 mod papers;
 mod programs;
 mod real_time;
-mod safety;
 pub(crate) mod size;
 mod surface;
 mod words;
@@ -56,6 +54,11 @@ impl Finding {
             text: text.into(),
             grave: true,
         }
+    }
+
+    /// A finding that fails the check, in a line that is counted from 0.
+    pub(crate) fn in_line(path: &str, line: usize, text: impl Into<String>) -> Self {
+        Self::error(format!("{path}:{}", line + 1), text)
     }
 
     /// A finding that is shown, and does not fail the check.
@@ -128,7 +131,7 @@ pub(crate) const RULES: &[Rule] = &[
     Rule {
         name: "unsafe",
         about: "unsafe code lives in kadenz-rt and in the packages for C and Java, and every block says why it is sound",
-        check: |workspace| safety::check(&workspace.files),
+        check: |workspace| absent::unsafe_code(&workspace.files),
     },
     Rule {
         name: "real-time-headings",
@@ -188,7 +191,7 @@ pub(crate) const RULES: &[Rule] = &[
     Rule {
         name: "empty-docs",
         about: "the documentation of an item says more than one word",
-        check: |workspace| docs::check(&workspace.files),
+        check: |workspace| names::empty_docs(&workspace.files),
     },
     Rule {
         name: "front-doors",

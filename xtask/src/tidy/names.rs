@@ -1,7 +1,8 @@
-//! The names of types.
+//! The names of types, and documentation that says no more than a name.
 
 use std::collections::BTreeMap;
 
+use super::size::is_code;
 use super::{Finding, Workspace};
 use crate::repository::SourceFile;
 use crate::scan::{name_at, shipped};
@@ -39,14 +40,13 @@ fn shared_names(sources: &str, files: &[SourceFile]) -> Vec<Finding> {
         }
     }
     let shared = places.into_iter().filter(|(_, places)| places.len() > 1);
-    shared
-        .map(|(name, places)| {
-            let others = places[1..].join(", ");
-            let text =
-                format!("another type is called `{name}`, too ({others}): say of each what it is");
-            Finding::error(&places[0], text)
-        })
-        .collect()
+    let finding = |(name, places): (String, Vec<String>)| {
+        let others = places[1..].join(", ");
+        let text =
+            format!("another type is called `{name}`, too ({others}): say of each what it is");
+        Finding::error(&places[0], text)
+    };
+    shared.map(finding).collect()
 }
 
 fn is_source(file: &SourceFile, sources: &str) -> bool {
@@ -63,11 +63,35 @@ fn type_of(line: &str) -> Option<&str> {
         },
         None => line,
     };
-    let kinds = ["struct ", "enum ", "trait ", "union "];
-    kinds
-        .iter()
-        .find_map(|it| rest.strip_prefix(it))
-        .map(name_at)
+    let mut kinds = ["struct ", "enum ", "trait ", "union "].iter();
+    kinds.find_map(|it| rest.strip_prefix(it)).map(name_at)
+}
+
+/// Rule `empty-docs`: the documentation of a public item or of a variant has more than one word, which the name says
+/// already: the unit, the range or the meaning.
+pub(crate) fn empty_docs(files: &[SourceFile]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in files.iter().filter(|file| file.is("rs") && is_code(file)) {
+        let lines: Vec<_> = shipped(&file.path, &file.text).lines().collect();
+        for (at, line) in lines.iter().enumerate() {
+            let begins = at == 0 || !lines[at - 1].trim_start().starts_with("///");
+            let mut rest = lines[at + 1..].iter().map(|it| it.trim_start());
+            let item = rest.find(|it| !it.starts_with("#[")).unwrap_or_default();
+            let is_shown = item.starts_with("pub") || item.starts_with(|c: char| c.is_uppercase());
+            if begins && is_one_word(line) && is_shown {
+                let text = format!("`{}` says no more than the name", line.trim_start());
+                findings.push(Finding::in_line(&file.path, at, text));
+            }
+        }
+    }
+    findings
+}
+
+/// Whether a line is `/// Word.`; a name in backticks is a reference, and `rad/s` a unit.
+fn is_one_word(line: &str) -> bool {
+    let text = line.trim_start().strip_prefix("/// ");
+    let word = text.and_then(|it| it.strip_suffix('.'));
+    word.is_some_and(|it| it.chars().all(|c| c.is_alphanumeric() || c == '-'))
 }
 
 #[cfg(test)]
@@ -93,5 +117,17 @@ mod tests {
         ];
         assert_eq!(places(&shared_names("a/src/", &files)), ["a/src/door.rs:1"]);
         assert!(shared_names("b/src/", &files).is_empty());
+    }
+
+    #[test]
+    fn one_bare_word_is_found() {
+        let text = "/// Rows.\npub a: u32,\n/// Rows.\n#[x]\npub(crate) b: u32,\n/// Sent.\nSent,\n\
+                    /// Rows.\nc: u32,\n/// `INPUTS`.\nInputs,\n/// Rows, from 1.\npub d: u32,\n\
+                    /// Rows\n/// Rows.\npub e: u32,\n/// Rows.\n///\n/// Some.\npub f: u32,\n";
+        let expected = [1, 3, 6].map(|line| format!("crates/a/src/a.rs:{line}"));
+        assert_eq!(
+            places(&empty_docs(&[file("crates/a/src/a.rs", text)])),
+            expected
+        );
     }
 }

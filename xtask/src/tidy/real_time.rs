@@ -98,9 +98,8 @@ pub(crate) fn headings(files: &[SourceFile]) -> Vec<Finding> {
             }
             let says_so = text.contains("eal-time safe") || text.contains("real-time path");
             if says_so && !is_under {
-                let place = format!("{}:{}", file.path, at + 1);
                 let text = "real-time safety belongs under a heading `# Real-time safety`";
-                findings.push(Finding::error(place, text));
+                findings.push(Finding::in_line(&file.path, at, text));
             }
         }
     }
@@ -114,10 +113,8 @@ pub(crate) fn items(files: &[SourceFile]) -> Vec<Finding> {
     let (mut stated, mut silent) = (BTreeSet::new(), Vec::new());
     for path in REAL_TIME_PATH {
         let Some(text) = text_of(files, path) else {
-            findings.push(Finding::error(
-                *path,
-                "is on the real-time path, and missing",
-            ));
+            let text = "is on the real-time path, and missing";
+            findings.push(Finding::error(*path, text));
             continue;
         };
         if !is_stated_by_module(files, path, text) {
@@ -131,17 +128,13 @@ pub(crate) fn items(files: &[SourceFile]) -> Vec<Finding> {
         }
     }
     silent.retain(|(_, sources, item)| {
-        item.must_state
-            && !item
-                .owner
-                .is_some_and(|it| stated.contains(&(*sources, it)))
+        let is_stated = |it| stated.contains(&(*sources, it));
+        item.must_state && !item.owner.is_some_and(is_stated)
     });
     findings.extend(silent.into_iter().map(|(path, _, item)| {
-        let text = format!(
-            "`{}` is on the real-time path: add a heading `{HEADING}`",
-            item.name
-        );
-        Finding::error(format!("{path}:{}", item.line), text)
+        let name = item.name;
+        let text = format!("`{name}` is on the real-time path: add a heading `{HEADING}`");
+        Finding::in_line(path, item.line, text)
     }));
     findings
 }
@@ -156,6 +149,7 @@ fn is_stated_by_module(files: &[SourceFile], path: &str, text: &str) -> bool {
 
 /// A public type, trait or function.
 struct Item<'a> {
+    /// From 0.
     line: usize,
     name: &'a str,
     /// The type whose function it is.
@@ -178,17 +172,14 @@ fn public_items(text: &str) -> Vec<Item<'_>> {
         }
         let item = inner.strip_prefix("pub ").and_then(|it| {
             let it = it.strip_prefix("const ").unwrap_or(it);
-            let kinds = ["fn ", "trait ", "struct ", "enum "];
-            let (kind, rest) = kinds
-                .iter()
-                .find_map(|kind| Some((kind, it.strip_prefix(kind)?)))?;
-            Some((*kind, scan::name_at(rest)))
+            let mut kinds = ["fn ", "trait ", "struct ", "enum "].into_iter();
+            kinds.find_map(|kind| Some((kind, scan::name_at(it.strip_prefix(kind)?))))
         });
         if let Some((kind, name)) = item {
             // A trait within a module of a file is a private one.
             let must_state = kind == "fn " || kind == "trait " && line == inner;
             items.push(Item {
-                line: at + 1,
+                line: at,
                 name,
                 owner,
                 is_stated,

@@ -2,7 +2,7 @@
 
 use super::Finding;
 use crate::repository::SourceFile;
-use crate::scan;
+use crate::scan::{self, Function};
 
 const FILE_LINES: usize = 500;
 const FILE_LINES_OF_CONCERN: usize = 300;
@@ -51,9 +51,8 @@ fn too_long(file: &SourceFile) -> Option<Finding> {
 fn is_excused(file: &SourceFile) -> bool {
     let mut head = file.text.lines().take(HEAD);
     head.any(|line| {
-        line.split(EXCUSE)
-            .nth(1)
-            .is_some_and(|reason| reason.trim().len() > 10)
+        let reason = line.split(EXCUSE).nth(1);
+        reason.is_some_and(|it| it.trim().len() > 10)
     })
 }
 
@@ -64,12 +63,13 @@ pub(crate) fn functions(files: &[SourceFile]) -> Vec<Finding> {
     for file in files.iter().filter(written) {
         for function in scan::functions(file.code()) {
             if function.code_lines > FUNCTION_LINES {
-                let place = format!("{}:{}", file.path, function.line);
-                let text = format!(
-                    "fn {} has {} lines of code",
-                    function.name, function.code_lines
-                );
-                findings.push(Finding::error(place, text));
+                let Function {
+                    name,
+                    line,
+                    code_lines,
+                } = function;
+                let text = format!("fn {name} has {code_lines} lines of code");
+                findings.push(Finding::error(format!("{}:{line}", file.path), text));
             }
         }
     }

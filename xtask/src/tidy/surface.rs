@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::Finding;
-use crate::repository::SourceFile;
+use crate::repository::{SourceFile, text_of};
 use crate::scan;
 
 const PAGE: &str = "docs/languages.md";
@@ -52,32 +52,23 @@ const LANGUAGES: [Language; 5] = [
 
 /// Rule `surface`: the table and the packages name the same items.
 pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
-    let Some(page) = files.iter().find(|it| it.path == PAGE) else {
+    let Some(page) = text_of(files, PAGE) else {
         return Vec::new();
     };
-    let rows: Vec<Vec<&str>> = page
-        .text
-        .lines()
-        .filter(|it| it.starts_with('|'))
-        .map(cells)
-        .collect();
+    let rows = page.lines().filter(|it| it.starts_with('|'));
+    let rows: Vec<Vec<&str>> = rows.map(cells).collect();
     let Some((head, rows)) = rows.split_first() else {
         return vec![Finding::error(PAGE, "there is no table of the languages")];
     };
     let mut findings = Vec::new();
     for language in &LANGUAGES {
         let Some(column) = head.iter().position(|it| *it == language.column) else {
-            findings.push(Finding::error(
-                PAGE,
-                format!("no column {}", language.column),
-            ));
+            let text = format!("no column {}", language.column);
+            findings.push(Finding::error(PAGE, text));
             continue;
         };
-        let entries: Vec<&str> = rows
-            .iter()
-            .filter_map(|row| row.get(column).copied())
-            .collect();
-        findings.extend(compare(language, &entries, files));
+        let entries = rows.iter().filter_map(|row| row.get(column).copied());
+        findings.extend(compare(language, &entries.collect::<Vec<_>>(), files));
     }
     findings
 }
@@ -87,45 +78,34 @@ fn cells(row: &str) -> Vec<&str> {
 }
 
 fn compare(language: &Language, entries: &[&str], files: &[SourceFile]) -> Vec<Finding> {
-    let own: Vec<&SourceFile> = files
+    let Language {
+        column,
+        folder,
+        ending,
+        names,
+    } = language;
+    let is_own = |it: &&SourceFile| it.path.starts_with(folder) && it.path.ends_with(ending);
+    let own: Vec<&SourceFile> = files.iter().filter(is_own).collect();
+    let words = entries
         .iter()
-        .filter(|it| it.path.starts_with(language.folder) && it.path.ends_with(language.ending))
-        .collect();
-    let named: BTreeSet<&str> = entries
-        .iter()
-        .flat_map(|it| it.split('`').skip(1).step_by(2))
-        .collect();
-    let missing = named.iter().filter(|name| {
-        !own.iter()
-            .any(|file| scan::has_word(&file.text, last(name)))
+        .flat_map(|it| it.split('`').skip(1).step_by(2));
+    let named: BTreeSet<&str> = words.collect();
+    let has = |name: &str| {
+        let mut own = own.iter();
+        own.any(|file| scan::has_word(&file.text, last(name)))
+    };
+    let missing = named.iter().filter(|name| !has(name));
+    let missing = missing.map(|name| format!("`{name}` is not in {folder}*{ending}"));
+    let is_silent = |it: &&&str| !it.contains('`') && it.len() < 3 && !it.starts_with("--");
+    let silent = entries.iter().filter(is_silent).map(|_| {
+        format!("an empty cell for {column}; name what there is, or say why there is none")
     });
-    let missing =
-        missing.map(|name| format!("`{name}` is not in {}*{}", language.folder, language.ending));
-    let silent = entries
-        .iter()
-        .filter(|it| !it.contains('`') && it.len() < 3 && !it.starts_with("--"));
-    let silent = silent.map(|_| {
-        format!(
-            "an empty cell for {}; name what there is, or say why there is none",
-            language.column
-        )
-    });
-    let public = own
-        .iter()
-        .flat_map(|file| (language.names)(file))
-        .collect::<BTreeSet<_>>();
+    let public: BTreeSet<String> = own.iter().flat_map(|file| names(file)).collect();
     let unnamed = public.iter().filter(|name| !named.contains(name.as_str()));
-    let unnamed = unnamed.map(|name| {
-        format!(
-            "{} has `{name}`, which the table does not name",
-            language.column
-        )
-    });
-    missing
-        .chain(silent)
-        .chain(unnamed)
-        .map(|text| Finding::error(PAGE, text))
-        .collect()
+    let unnamed =
+        unnamed.map(|name| format!("{column} has `{name}`, which the table does not name"));
+    let texts = missing.chain(silent).chain(unnamed);
+    texts.map(|text| Finding::error(PAGE, text)).collect()
 }
 
 /// The name as in a file: `latest` of `Camera.latest`.
@@ -135,10 +115,8 @@ fn last(name: &str) -> &str {
 
 /// Functions, without those that only free a handle.
 fn functions_of_c(file: &SourceFile) -> Vec<String> {
-    let code = file
-        .text
-        .lines()
-        .filter(|it| !it.starts_with("//") && !it.starts_with(' '));
+    let lines = file.text.lines();
+    let code = lines.filter(|it| !it.starts_with("//") && !it.starts_with(' '));
     let names = code.filter_map(|line| {
         let (before, _) = line.split_once('(')?;
         let name = before.rsplit([' ', '*']).next()?;
@@ -152,9 +130,8 @@ fn classes_of_cpp(file: &SourceFile) -> Vec<String> {
     let code = file.text.split("namespace detail {");
     let code = code.filter_map(|it| it.rsplit("} // namespace detail").next());
     let names = code.flat_map(str::lines).filter_map(|line| {
-        let rest = line
-            .strip_prefix("class ")
-            .or_else(|| line.strip_prefix("struct "))?;
+        let class = line.strip_prefix("class ");
+        let rest = class.or_else(|| line.strip_prefix("struct "))?;
         rest.split([' ', ':']).next().map(str::to_owned)
     });
     names.collect()
@@ -165,16 +142,11 @@ fn exports_of_python(file: &SourceFile) -> Vec<String> {
     if !file.path.ends_with("/__init__.py") {
         return Vec::new();
     }
-    let list = file
-        .text
-        .split("__all__ = [")
-        .nth(1)
-        .and_then(|it| it.split(']').next());
-    let names = list.unwrap_or_default().split('"').skip(1).step_by(2);
-    names
-        .filter(|it| !it.starts_with("__"))
-        .map(str::to_owned)
-        .collect()
+    let list = file.text.split("__all__ = [").nth(1).unwrap_or_default();
+    let list = list.split(']').next().unwrap_or_default();
+    let names = list.split('"').skip(1).step_by(2);
+    let names = names.filter(|it| !it.starts_with("__"));
+    names.map(str::to_owned).collect()
 }
 
 fn classes_of_java(file: &SourceFile) -> Vec<String> {

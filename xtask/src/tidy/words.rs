@@ -86,11 +86,8 @@ pub(crate) fn machine_paths(files: &[SourceFile]) -> Vec<Finding> {
 
 /// Rule `registry-hosts`: clients know where their registry is, and others use a mirror.
 pub(crate) fn registry_hosts(files: &[SourceFile]) -> Vec<Finding> {
-    find(
-        files,
-        REGISTRY_HOSTS,
-        "names a registry's host; name the package and its client instead",
-    )
+    let reason = "names a registry's host; name the package and its client instead";
+    find(files, REGISTRY_HOSTS, reason)
 }
 
 /// Rule `authors-tools`: a repository describes its subject, not its making.
@@ -108,13 +105,12 @@ pub(crate) fn field_terms(files: &[SourceFile]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in files.iter().filter(is_page) {
         for (at, line) in links::prose(&file.text) {
-            for key in keys(&line).filter(|key| !file.text.contains(&format!("\n[{key}]: "))) {
-                let text = format!("[{key}] leads nowhere; add `[{key}]: bibliography.md#...`");
-                findings.push(Finding::error(format!("{}:{at}", file.path), text));
-            }
-            for text in complaints(&links::without_targets(&line), COINED.iter().chain(PERSONS)) {
-                findings.push(Finding::error(format!("{}:{at}", file.path), text));
-            }
+            let is_dead = |key: &&str| !file.text.contains(&format!("\n[{key}]: "));
+            let dead = keys(&line)
+                .filter(is_dead)
+                .map(|key| format!("[{key}] leads nowhere; add `[{key}]: bibliography.md#...`"));
+            let texts = dead.chain(complaints(&links::without_targets(&line)));
+            findings.extend(texts.map(|text| Finding::in_line(&file.path, at - 1, text)));
         }
     }
     let is_code = |file: &&SourceFile| {
@@ -123,9 +119,8 @@ pub(crate) fn field_terms(files: &[SourceFile]) -> Vec<Finding> {
     };
     for file in files.iter().filter(is_code) {
         for (at, line) in file.text.lines().enumerate() {
-            for text in complaints(&words_of(line), COINED.iter().chain(PERSONS)) {
-                findings.push(Finding::error(format!("{}:{}", file.path, at + 1), text));
-            }
+            let texts = complaints(&words_of(line)).into_iter();
+            findings.extend(texts.map(|text| Finding::in_line(&file.path, at, text)));
         }
     }
     findings
@@ -142,9 +137,10 @@ fn words_of(line: &str) -> String {
     }
 }
 
-/// The complaint about each of these words that a line has.
-fn complaints<'w>(line: &str, words: impl Iterator<Item = &'w (&'w str, &'w str)>) -> Vec<String> {
+/// The complaint about each word of the lists that a line has.
+fn complaints(line: &str) -> Vec<String> {
     let lower = line.to_lowercase();
+    let words = COINED.iter().chain(PERSONS);
     let found = words.filter(|(word, _)| scan::has_word(&lower, word));
     found
         .map(|(word, instead)| format!("`{word}` is not a term of the field; write {instead}"))
@@ -167,13 +163,13 @@ fn find(files: &[SourceFile], words: &[&str], reason: &str) -> Vec<Finding> {
     for file in files.iter().filter(|file| is_ours(file)) {
         for (at, line) in file.text.lines().enumerate() {
             let lower = line.to_lowercase();
-            for word in words
-                .iter()
-                .filter(|word| stands_in(&lower, &word.to_lowercase()))
-            {
-                let place = format!("{}:{}", file.path, at + 1);
-                findings.push(Finding::error(place, format!("{word} {reason}")));
-            }
+            let is_found = |word: &&&str| stands_in(&lower, &word.to_lowercase());
+            findings.extend(
+                words
+                    .iter()
+                    .filter(is_found)
+                    .map(|word| Finding::in_line(&file.path, at, format!("{word} {reason}"))),
+            );
         }
     }
     findings

@@ -48,18 +48,14 @@ impl Modules {
             let Some(inside) = file.path.strip_prefix(&format!("{folder}/")) else {
                 continue;
             };
-            let file_name = file.path.clone();
-            let paths = paths::read(file.code());
             let module = Module {
-                file: file_name,
-                paths,
+                file: file.path.clone(),
+                paths: paths::read(file.code()),
             };
             all.insert(name_of(inside), module);
         }
-        let tests: Vec<Name> = all
-            .iter()
-            .flat_map(|(name, module)| test_modules(name, module))
-            .collect();
+        let tests = all.iter().flat_map(|(name, it)| test_modules(name, it));
+        let tests: Vec<Name> = tests.collect();
         all.retain(|name, _| {
             let ships = |it: &String| it != "tests";
             name.iter().all(ships) && !tests.iter().any(|test| name.starts_with(test))
@@ -69,9 +65,8 @@ impl Modules {
 
     /// Whether a module has others within it, in files of their own.
     pub(crate) fn is_folder(&self, name: &[String]) -> bool {
-        self.all
-            .keys()
-            .any(|it| it.len() > name.len() && it.starts_with(name))
+        let mut all = self.all.keys();
+        all.any(|it| it.len() > name.len() && it.starts_with(name))
     }
 
     /// Every use of one module by another.
@@ -79,11 +74,9 @@ impl Modules {
         let mut found = Vec::new();
         for (from, module) in &self.all {
             for mention in &module.paths.mentions {
-                let passed = self
-                    .goal(from, mention, HANDS)
-                    .map_or_else(Vec::new, |it| it.passed);
                 let place = format!("{}:{}", module.file, mention.line);
-                let others = passed.into_iter().filter(|it| it != from);
+                let passed = self.goal(from, mention, HANDS).map(|it| it.passed);
+                let others = passed.into_iter().flatten().filter(|it| it != from);
                 found.extend(others.map(|to| Use {
                     from: from.clone(),
                     to,
@@ -165,9 +158,7 @@ impl Modules {
             };
             let source = goal.passed.last()?.clone();
             if goal.is_module && source != *at && self.has(&source, name) {
-                let path: Vec<String> =
-                    [name.to_owned()].into_iter().chain(rest.to_vec()).collect();
-                return self.walk(source, &path, hands);
+                return self.walk(source, &[&[name.to_owned()], rest].concat(), hands);
             }
         }
         None
