@@ -18,7 +18,7 @@ const MAX_QUEUE: usize = 100_000;
 struct Subscription(Mutex<(Aggregator, Option<Channel>)>);
 
 #[jni_mangle("kadenz.Native")]
-pub fn open_bus<'local>(env: EnvUnowned<'local>, _: JClass<'local>, url: JString<'local>) -> jlong {
+pub fn open_bus(env: EnvUnowned<'_>, _: JClass<'_>, url: JString<'_>) -> jlong {
     native(env, |env| {
         let bus = match optional(env, &url)? {
             Some(url) => kadenz::Bus::open(&url),
@@ -38,11 +38,7 @@ pub fn bus_url<'local>(env: EnvUnowned<'local>, _: JClass<'local>, bus: jlong) -
 
 /// Receives on a thread of its own until the returned handle is closed.
 #[jni_mangle("kadenz.Native")]
-pub fn receive_in_background<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
-    bus: jlong,
-) -> jlong {
+pub fn receive_in_background(env: EnvUnowned<'_>, _: JClass<'_>, bus: jlong) -> jlong {
     native(env, |_| {
         let bus = handles::of::<kadenz::Bus>(bus)?;
         let background = bus.receive_in_background(Tuning::default());
@@ -53,12 +49,12 @@ pub fn receive_in_background<'local>(
 }
 
 #[jni_mangle("kadenz.Native")]
-pub fn publish<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
+pub fn publish(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
     bus: jlong,
-    channel: JString<'local>,
-    payload: JByteArray<'local>,
+    channel: JString<'_>,
+    payload: JByteArray<'_>,
 ) {
     native(env, |env| {
         let payload = env.convert_byte_array(&payload)?;
@@ -70,12 +66,12 @@ pub fn publish<'local>(
 
 /// Publishes the first bytes of a direct buffer.
 #[jni_mangle("kadenz.Native")]
-pub fn publish_buffer<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
+pub fn publish_buffer(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
     bus: jlong,
-    channel: JString<'local>,
-    buffer: JByteBuffer<'local>,
+    channel: JString<'_>,
+    buffer: JByteBuffer<'_>,
     length: jint,
 ) {
     native(env, |env| {
@@ -92,11 +88,11 @@ pub fn publish_buffer<'local>(
 }
 
 #[jni_mangle("kadenz.Native")]
-pub fn subscribe<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
+pub fn subscribe(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
     bus: jlong,
-    pattern: JString<'local>,
+    pattern: JString<'_>,
     queue: jint,
     keeps_newest: jboolean,
 ) -> jlong {
@@ -125,12 +121,7 @@ pub fn subscribe<'local>(
 
 /// Adds a channel to a subscription.
 #[jni_mangle("kadenz.Native")]
-pub fn add_channel<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
-    subscription: jlong,
-    pattern: JString<'local>,
-) {
+pub fn add_channel(env: EnvUnowned<'_>, _: JClass<'_>, subscription: jlong, pattern: JString<'_>) {
     native(env, |env| {
         let pattern = text(env, &pattern)?;
         let subscription = handles::of::<Subscription>(subscription)?;
@@ -143,14 +134,14 @@ pub fn add_channel<'local>(
 /// gets its sequence number, the times when the kernel and this process received it (-1 where unknown), and 1 where its
 /// channel differs from that of the message before. Where the buffer is too short, `owner.grow` gives a longer one.
 #[jni_mangle("kadenz.Native")]
-pub fn receive<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
+pub fn receive(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
     subscription: jlong,
     wait_ns: jlong,
-    owner: JObject<'local>,
-    buffer: JByteBuffer<'local>,
-    about: JLongArray<'local>,
+    owner: JObject<'_>,
+    buffer: JByteBuffer<'_>,
+    about: JLongArray<'_>,
 ) -> jint {
     native(env, |env| {
         let subscription = handles::of::<Subscription>(subscription)?;
@@ -199,12 +190,7 @@ pub fn channel<'local>(
 
 /// Numbers of received messages, and of those that were dropped because the queue was full.
 #[jni_mangle("kadenz.Native")]
-pub fn counts<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
-    subscription: jlong,
-    into: JLongArray<'local>,
-) {
+pub fn counts(env: EnvUnowned<'_>, _: JClass<'_>, subscription: jlong, into: JLongArray<'_>) {
     native(env, |env| {
         let subscription = handles::of::<Subscription>(subscription)?;
         let (aggregator, _) = &*handles::lock(&subscription.0);

@@ -40,11 +40,11 @@ struct Opening(Mutex<Receiver<Result<Opened, OpenCameraError>>>);
 
 /// Begins to open a camera; [`opened_camera`] returns it once it is open.
 #[jni_mangle("kadenz.Native")]
-pub fn open_camera<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
-    name_or_url: JString<'local>,
-    layout: JString<'local>,
+pub fn open_camera(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    name_or_url: JString<'_>,
+    layout: JString<'_>,
     wait_ns: jlong,
 ) -> jlong {
     native(env, |env| {
@@ -67,12 +67,7 @@ pub fn open_camera<'local>(
 
 /// The camera, once it is open; 0 before.
 #[jni_mangle("kadenz.Native")]
-pub fn opened_camera<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
-    opening: jlong,
-    wait_ns: jlong,
-) -> jlong {
+pub fn opened_camera(env: EnvUnowned<'_>, _: JClass<'_>, opening: jlong, wait_ns: jlong) -> jlong {
     native(env, |_| {
         let opening = handles::of::<Opening>(opening)?;
         let opened = handles::lock(&opening.0).recv_timeout(span(wait_ns));
@@ -100,12 +95,12 @@ pub fn camera_name<'local>(
 
 /// Gets the newest frame; an exception where it is older. `about` gets the values of [`write_facts`].
 #[jni_mangle("kadenz.Native")]
-pub fn latest_frame<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
+pub fn latest_frame(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
     camera: jlong,
     max_age_ns: jlong,
-    about: JLongArray<'local>,
+    about: JLongArray<'_>,
 ) {
     native(env, |env| {
         let camera = handles::of::<Camera>(camera)?;
@@ -117,12 +112,12 @@ pub fn latest_frame<'local>(
 
 /// Gets the newest frame that was not returned yet; false where none came in time.
 #[jni_mangle("kadenz.Native")]
-pub fn next_frame<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
+pub fn next_frame(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
     camera: jlong,
     wait_ns: jlong,
-    about: JLongArray<'local>,
+    about: JLongArray<'_>,
 ) -> jboolean {
     native(env, |env| {
         let camera = handles::of::<Camera>(camera)?;
@@ -137,9 +132,9 @@ pub fn next_frame<'local>(
 
 /// Whether a frame of the present ring was not overwritten.
 #[jni_mangle("kadenz.Native")]
-pub fn is_frame_valid<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
+pub fn is_frame_valid(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
     camera: jlong,
     generation: jlong,
     count: jlong,

@@ -42,7 +42,7 @@ pub(crate) fn of<T: Any + Send + Sync>(handle: jlong) -> Answer<Arc<T>> {
 
 /// Closes an object; does nothing where it is closed already.
 #[jni_mangle("kadenz.Native")]
-pub fn close<'local>(env: EnvUnowned<'local>, _: JClass<'local>, handle: jlong) {
+pub fn close(env: EnvUnowned<'_>, _: JClass<'_>, handle: jlong) {
     native(env, |_| {
         let mut open = OPEN.write().unwrap_or_else(PoisonError::into_inner);
         let closed = open.remove(&handle);

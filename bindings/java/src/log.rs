@@ -18,11 +18,7 @@ struct Log(Mutex<(Box<dyn LogReader>, Entry)>);
 struct LogWriting(Mutex<ChannelWriter>);
 
 #[jni_mangle("kadenz.Native")]
-pub fn open_log<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
-    path: JString<'local>,
-) -> jlong {
+pub fn open_log(env: EnvUnowned<'_>, _: JClass<'_>, path: JString<'_>) -> jlong {
     native(env, |env| {
         let reader = log::open(Path::new(&text(env, &path)?)).map_err(error)?;
         Ok(handles::keep(Log(Mutex::new((reader, Entry::default())))))
@@ -31,11 +27,11 @@ pub fn open_log<'local>(
 
 /// Reads the next message; its times of logging and publishing go into the array. False at the end.
 #[jni_mangle("kadenz.Native")]
-pub fn next_logged<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
+pub fn next_logged(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
     log: jlong,
-    times: JLongArray<'local>,
+    times: JLongArray<'_>,
 ) -> jboolean {
     native(env, |env| {
         let log = handles::of::<Log>(log)?;
@@ -79,7 +75,7 @@ pub fn logged_payload<'local>(
 }
 
 #[jni_mangle("kadenz.Native")]
-pub fn seek_log<'local>(env: EnvUnowned<'local>, _: JClass<'local>, log: jlong, unix_ns: jlong) {
+pub fn seek_log(env: EnvUnowned<'_>, _: JClass<'_>, log: jlong, unix_ns: jlong) {
     native(env, |_| {
         let log = handles::of::<Log>(log)?;
         let mut log = handles::lock(&log.0);
@@ -88,11 +84,7 @@ pub fn seek_log<'local>(env: EnvUnowned<'local>, _: JClass<'local>, log: jlong, 
 }
 
 #[jni_mangle("kadenz.Native")]
-pub fn create_log<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
-    path: JString<'local>,
-) -> jlong {
+pub fn create_log(env: EnvUnowned<'_>, _: JClass<'_>, path: JString<'_>) -> jlong {
     native(env, |env| {
         let writer = ChannelWriter::create(text(env, &path)?).map_err(error)?;
         Ok(handles::keep(LogWriting(Mutex::new(writer))))
@@ -100,12 +92,12 @@ pub fn create_log<'local>(
 }
 
 #[jni_mangle("kadenz.Native")]
-pub fn write_log<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
+pub fn write_log(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
     log: jlong,
-    channel: JString<'local>,
-    payload: JByteArray<'local>,
+    channel: JString<'_>,
+    payload: JByteArray<'_>,
     unix_ns: jlong,
 ) {
     native(env, |env| {
@@ -123,7 +115,7 @@ pub fn write_log<'local>(
 }
 
 #[jni_mangle("kadenz.Native")]
-pub fn finish_log<'local>(env: EnvUnowned<'local>, _: JClass<'local>, log: jlong) {
+pub fn finish_log(env: EnvUnowned<'_>, _: JClass<'_>, log: jlong) {
     native(env, |_| {
         let log = handles::of::<LogWriting>(log)?;
         handles::lock(&log.0).finish().map_err(error)

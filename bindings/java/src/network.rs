@@ -1,14 +1,13 @@
 //! EtherCAT: a loop in the background, and cached inputs and outputs.
 
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use jni::objects::{JClass, JLongArray, JString};
 use jni::sys::{jboolean, jdouble, jint, jlong};
 use jni::{EnvUnowned, jni_mangle};
-use kadenz::Tuning;
 use kadenz::ethercat::{SharedInput, SharedNetwork, SharedNetworkOptions, SharedOutput, Value};
 
-use crate::periodic::Recording;
+use crate::periodic::{Recording, tuning};
 use crate::{Answer, error, handles, native, optional, span, text, whole};
 
 /// A segment with its devices.
@@ -26,13 +25,10 @@ enum Entry {
 impl Network {
     fn entry(network: jlong, value: jint) -> Answer<Entry> {
         let network = handles::of::<Self>(network)?;
-        let entries = network
-            .entries
-            .read()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        let entry = usize::try_from(value)
-            .ok()
-            .and_then(|it| entries.get(it).cloned());
+        let entries = network.entries.read();
+        let entries = entries.unwrap_or_else(PoisonError::into_inner);
+        let place = usize::try_from(value).ok();
+        let entry = place.and_then(|it| entries.get(it).cloned());
         entry.ok_or_else(|| error("the network has no such value"))
     }
 }
@@ -40,26 +36,21 @@ impl Network {
 /// Opens a segment and brings it up. A priority of 0, no deadline and no ESI file leave these settings out.
 #[jni_mangle("kadenz.Native")]
 #[allow(clippy::too_many_arguments, reason = "called from one place in Java")]
-pub fn open_network<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
-    segment: JString<'local>,
-    cycle: JString<'local>,
-    deadline: JString<'local>,
+pub fn open_network(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    segment: JString<'_>,
+    cycle: JString<'_>,
+    deadline: JString<'_>,
     priority: jint,
     locks_memory: jboolean,
-    esi: JString<'local>,
+    esi: JString<'_>,
 ) -> jlong {
     native(env, |env| {
-        let mut tuning = match u8::try_from(priority).map_err(error)? {
-            0 => Tuning::default(),
-            priority => Tuning::fifo(priority),
-        };
-        tuning.lock_memory = locks_memory;
         let options = SharedNetworkOptions {
             cycle: Some(text(env, &cycle)?).filter(|it| !it.is_empty()),
             deadline: optional(env, &deadline)?,
-            tuning,
+            tuning: tuning(priority, locks_memory)?,
             esi: optional(env, &esi)?.map(Into::into),
         };
         let network = SharedNetwork::open(&text(env, &segment)?, &options).map_err(error)?;
@@ -73,15 +64,15 @@ pub fn open_network<'local>(
 /// The number of an object in the inputs or outputs of a device.
 #[jni_mangle("kadenz.Native")]
 #[allow(clippy::too_many_arguments, reason = "called from one place in Java")]
-pub fn network_value<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
+pub fn network_value(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
     network: jlong,
     is_output: jboolean,
-    device: JString<'local>,
+    device: JString<'_>,
     index: jint,
     subindex: jint,
-    value_type: JString<'local>,
+    value_type: JString<'_>,
 ) -> jint {
     native(env, |env| {
         let network = handles::of::<Network>(network)?;
@@ -97,21 +88,13 @@ pub fn network_value<'local>(
             u16::try_from(index).map_err(no_object)?,
             u8::try_from(subindex).map_err(no_object)?,
         );
+        let segment = &network.network;
         let entry = match is_output {
-            true => network
-                .network
-                .output(&device, object, value_type)
-                .map(Entry::Output),
-            false => network
-                .network
-                .input(&device, object, value_type)
-                .map(Entry::Input),
+            true => Entry::Output(segment.output(&device, object, value_type).map_err(error)?),
+            false => Entry::Input(segment.input(&device, object, value_type).map_err(error)?),
         };
-        let entry = entry.map_err(error)?;
-        let mut entries = network
-            .entries
-            .write()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let entries = network.entries.write();
+        let mut entries = entries.unwrap_or_else(PoisonError::into_inner);
         entries.push(entry);
         jint::try_from(entries.len() - 1).map_err(error)
     })
@@ -119,21 +102,14 @@ pub fn network_value<'local>(
 
 /// Starts the loop; a recording of 0 means none.
 #[jni_mangle("kadenz.Native")]
-pub fn start_network<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
-    network: jlong,
-    recording: jlong,
-) {
+pub fn start_network(env: EnvUnowned<'_>, _: JClass<'_>, network: jlong, recording: jlong) {
     native(env, |_| {
         let run = match recording {
             0 => None,
             recording => Some(Recording::with(recording, |it| Ok(Arc::clone(it)))?),
         };
-        handles::of::<Network>(network)?
-            .network
-            .start(run)
-            .map_err(error)
+        let network = handles::of::<Network>(network)?;
+        network.network.start(run).map_err(error)
     });
 }
 
@@ -145,12 +121,7 @@ fn get(network: jlong, value: jint) -> Answer<Value> {
 }
 
 #[jni_mangle("kadenz.Native")]
-pub fn get_value<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
-    network: jlong,
-    value: jint,
-) -> jdouble {
+pub fn get_value(env: EnvUnowned<'_>, _: JClass<'_>, network: jlong, value: jint) -> jdouble {
     native(env, |_| {
         Ok(match get(network, value)? {
             Value::Bool(it) => it.into(),
@@ -163,12 +134,7 @@ pub fn get_value<'local>(
 /// The value as an integer: a float loses its fraction, a 64-bit unsigned one above the largest `long` becomes
 /// negative.
 #[jni_mangle("kadenz.Native")]
-pub fn get_integer<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
-    network: jlong,
-    value: jint,
-) -> jlong {
+pub fn get_integer(env: EnvUnowned<'_>, _: JClass<'_>, network: jlong, value: jint) -> jlong {
     native(env, |_| {
         Ok(match get(network, value)? {
             Value::Bool(it) => it.into(),
@@ -186,41 +152,27 @@ fn set(network: jlong, value: jint, to: Value) -> Answer<()> {
 }
 
 #[jni_mangle("kadenz.Native")]
-pub fn set_value<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
-    network: jlong,
-    value: jint,
-    to: jdouble,
-) {
+pub fn set_value(env: EnvUnowned<'_>, _: JClass<'_>, network: jlong, value: jint, to: jdouble) {
     native(env, |_| set(network, value, Value::Float(to)));
 }
 
 #[jni_mangle("kadenz.Native")]
-pub fn set_integer<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
-    network: jlong,
-    value: jint,
-    to: jlong,
-) {
+pub fn set_integer(env: EnvUnowned<'_>, _: JClass<'_>, network: jlong, value: jint, to: jlong) {
     native(env, |_| set(network, value, Value::Integer(to.into())));
 }
 
 /// Waits for a cycle after that one and returns its number; 0 where none came in time.
 #[jni_mangle("kadenz.Native")]
-pub fn wait_cycle<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
+pub fn wait_cycle(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
     network: jlong,
     after: jlong,
     wait_ns: jlong,
 ) -> jlong {
     native(env, |_| {
-        let running = handles::of::<Network>(network)?
-            .network
-            .running()
-            .map_err(error)?;
+        let network = handles::of::<Network>(network)?;
+        let running = network.network.running().map_err(error)?;
         let cycle = running.wait_cycle(after.try_into().unwrap_or(0), span(wait_ns));
         if cycle.is_none() && !running.state().is_running {
             return Err(error("the loop has ended; stop() says why"));
@@ -231,18 +183,10 @@ pub fn wait_cycle<'local>(
 
 /// Whether the loop runs, the number of cycles, of lost frames, of devices in OP, of devices.
 #[jni_mangle("kadenz.Native")]
-pub fn network_state<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
-    network: jlong,
-    into: JLongArray<'local>,
-) {
+pub fn network_state(env: EnvUnowned<'_>, _: JClass<'_>, network: jlong, into: JLongArray<'_>) {
     native(env, |env| {
-        let running = handles::of::<Network>(network)?
-            .network
-            .running()
-            .map_err(error)?;
-        let state = running.state();
+        let network = handles::of::<Network>(network)?;
+        let state = network.network.running().map_err(error)?.state();
         let facts = [
             state.is_running.into(),
             whole(state.cycles),
@@ -262,10 +206,8 @@ pub fn stop_network<'local>(
     network: jlong,
 ) -> JString<'local> {
     native(env, |env| {
-        let report = handles::of::<Network>(network)?
-            .network
-            .stop()
-            .map_err(error)?;
+        let network = handles::of::<Network>(network)?;
+        let report = network.network.stop().map_err(error)?;
         Ok(JString::new(env, report.to_string())?)
     })
 }

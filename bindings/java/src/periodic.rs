@@ -18,7 +18,7 @@ pub(crate) struct Recording(Mutex<Option<Arc<kadenz::Recording>>>);
 impl Recording {
     pub(crate) fn with<T>(
         handle: jlong,
-        body: impl FnOnce(&Arc<kadenz::Recording>) -> Result<T, Failure>,
+        body: impl FnOnce(&Arc<kadenz::Recording>) -> Answer<T>,
     ) -> Answer<T> {
         let recording = handles::of::<Self>(handle)?;
         let recording = handles::lock(&recording.0);
@@ -44,41 +44,39 @@ fn of_this_thread<T>(
 ) -> Answer<T> {
     LOOPS.with_borrow_mut(|loops| {
         let ticks = loops.get_mut(&handle);
-        ticks.map(body).ok_or_else(|| {
-            error(
-                "the loop is closed, or of another thread: the one that called it first; make one for each thread",
-            )
-        })
+        let text = "the loop is closed, or of another thread: the one that called it first; make one for each thread";
+        ticks.map(body).ok_or_else(|| error(text))
     })
+}
+
+/// The tuning of a loop; a priority of 0 leaves SCHED_FIFO out.
+pub(crate) fn tuning(priority: jint, locks_memory: bool) -> Answer<Tuning> {
+    let invalid = |_| error(format!("the priority {priority} is not one; state 1 to 99"));
+    let mut tuning = match u8::try_from(priority).map_err(invalid)? {
+        0 => Tuning::default(),
+        priority => Tuning::fifo(priority),
+    };
+    tuning.lock_memory = locks_memory;
+    Ok(tuning)
 }
 
 /// The present time of the clock of all time stamps.
 #[jni_mangle("kadenz.Native")]
-pub fn now_ns<'local>(_: EnvUnowned<'local>, _: JClass<'local>) -> jlong {
+pub fn now_ns(_: EnvUnowned<'_>, _: JClass<'_>) -> jlong {
     whole(clock::now().as_ns())
 }
 
 #[jni_mangle("kadenz.Native")]
-pub fn create_recording<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
-    folder: JString<'local>,
-) -> jlong {
+pub fn create_recording(env: EnvUnowned<'_>, _: JClass<'_>, folder: JString<'_>) -> jlong {
     native(env, |env| {
         let recording = kadenz::Recording::create(text(env, &folder)?).map_err(error)?;
-        Ok(handles::keep(Recording(Mutex::new(Some(Arc::new(
-            recording,
-        ))))))
+        let recording = Mutex::new(Some(Arc::new(recording)));
+        Ok(handles::keep(Recording(recording)))
     })
 }
 
 #[jni_mangle("kadenz.Native")]
-pub fn durations<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
-    recording: jlong,
-    name: JString<'local>,
-) -> jlong {
+pub fn durations(env: EnvUnowned<'_>, _: JClass<'_>, recording: jlong, name: JString<'_>) -> jlong {
     native(env, |env| {
         let name = text(env, &name)?;
         let series = Recording::with(recording, |it| it.durations(&name).map_err(error))?;
@@ -87,9 +85,9 @@ pub fn durations<'local>(
 }
 
 #[jni_mangle("kadenz.Native")]
-pub fn record<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
+pub fn record(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
     durations: jlong,
     begin_ns: jlong,
     end_ns: jlong,
@@ -130,30 +128,21 @@ pub fn finish<'local>(
 /// Tunes this thread, and starts a loop on it. A priority of 0, no CPUs and a recording of 0 leave these settings out.
 #[jni_mangle("kadenz.Native")]
 #[allow(clippy::too_many_arguments, reason = "called from one place in Java")]
-pub fn start_loop<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
-    rate: JString<'local>,
-    deadline: JString<'local>,
+pub fn start_loop(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    rate: JString<'_>,
+    deadline: JString<'_>,
     priority: jint,
     locks_memory: jboolean,
-    cpus: JString<'local>,
+    cpus: JString<'_>,
     recording: jlong,
-    series: JString<'local>,
+    series: JString<'_>,
 ) -> jlong {
     native(env, |env| {
-        let mut tuning = match priority {
-            0 => Tuning::default(),
-            priority => Tuning::fifo(u8::try_from(priority).map_err(|_| {
-                error(format!("the priority {priority} is not one; state 1 to 99"))
-            })?),
-        };
-        tuning.lock_memory = locks_memory;
-        let cpus = optional(env, &cpus)?;
-        tuning.cpus = cpus
-            .map(|it| it.parse::<CpuSet>())
-            .transpose()
-            .map_err(error)?;
+        let mut tuning = tuning(priority, locks_memory)?;
+        let cpus = optional(env, &cpus)?.map(|it| it.parse::<CpuSet>());
+        tuning.cpus = cpus.transpose().map_err(error)?;
         let rate = text(env, &rate)?;
         let mut periodic = kadenz::Periodic::new(&rate).map_err(error)?.tuned(tuning);
         if let Some(deadline) = optional(env, &deadline)? {
@@ -177,12 +166,12 @@ pub fn start_loop<'local>(
 /// Sleeps until the next tick; false where it is not due by then. `into` gets its index, the number of ticks skipped
 /// before it, the time step and the lateness in nanoseconds.
 #[jni_mangle("kadenz.Native")]
-pub fn tick<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
+pub fn tick(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
     handle: jlong,
     wait_ns: jlong,
-    into: JLongArray<'local>,
+    into: JLongArray<'_>,
 ) -> jboolean {
     native(env, |env| {
         let tick = of_this_thread(handle, |ticks| ticks.next_within(span(wait_ns)))?;
@@ -225,10 +214,9 @@ pub fn refused<'local>(
 
 /// Ends a loop and restores its thread, where that is the calling thread; else returns false.
 #[jni_mangle("kadenz.Native")]
-pub fn close_loop<'local>(env: EnvUnowned<'local>, _: JClass<'local>, handle: jlong) -> jboolean {
+pub fn close_loop(env: EnvUnowned<'_>, _: JClass<'_>, handle: jlong) -> jboolean {
     native(env, |_| {
-        Ok(LOOPS
-            .with_borrow_mut(|loops| loops.remove(&handle))
-            .is_some())
+        let ended = LOOPS.with_borrow_mut(|loops| loops.remove(&handle));
+        Ok(ended.is_some())
     })
 }

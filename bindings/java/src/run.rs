@@ -5,7 +5,7 @@ use jni::sys::{jint, jlong};
 use jni::{Env, EnvUnowned, jni_mangle};
 use kadenz::report::summary::{SeriesSummary, Summary};
 
-use crate::{Answer, error, handles, native, text, texts};
+use crate::{Answer, error, handles, native, text, texts, whole};
 
 #[jni_mangle("kadenz.Native")]
 pub fn version<'local>(env: EnvUnowned<'local>, _: JClass<'local>) -> JString<'local> {
@@ -14,11 +14,7 @@ pub fn version<'local>(env: EnvUnowned<'local>, _: JClass<'local>) -> JString<'l
 
 /// Opens a run folder, or a file that `kadenz import` takes.
 #[jni_mangle("kadenz.Native")]
-pub fn open_run<'local>(
-    env: EnvUnowned<'local>,
-    _: JClass<'local>,
-    path: JString<'local>,
-) -> jlong {
+pub fn open_run(env: EnvUnowned<'_>, _: JClass<'_>, path: JString<'_>) -> jlong {
     native(env, |env| {
         let summary = kadenz::read(text(env, &path)?).map_err(error)?;
         Ok(handles::keep(summary))
@@ -136,12 +132,11 @@ pub fn series_histogram<'local>(
     place: jint,
 ) -> JLongArray<'local> {
     native(env, |env| {
-        let columns = with_series(run, place, |it| {
+        longs(env, run, place, |it| {
             let buckets = it.distribution.iter();
-            let rows = buckets.map(|it| [it.low_ns, it.high_ns, count(it.count)]);
-            rows.flatten().collect::<Vec<_>>()
-        })?;
-        longs(env, &columns)
+            let rows = buckets.map(|it| [it.low_ns, it.high_ns, whole(it.count)]);
+            rows.flatten().collect()
+        })
     })
 }
 
@@ -155,40 +150,40 @@ pub fn series_intervals<'local>(
     place: jint,
 ) -> JLongArray<'local> {
     native(env, |env| {
-        let columns = with_series(run, place, |it| {
+        longs(env, run, place, |it| {
             let rows = it.intervals.iter().map(|it| {
                 [
                     (it.start_s * 1e9) as i64,
-                    count(it.count),
-                    count(it.misses),
+                    whole(it.count),
+                    whole(it.misses),
                     it.min_ns,
                     it.max_ns,
                     it.p50_ns.unwrap_or(i64::MIN),
                     it.p99_ns.unwrap_or(i64::MIN),
                 ]
             });
-            rows.flatten().collect::<Vec<_>>()
-        })?;
-        longs(env, &columns)
+            rows.flatten().collect()
+        })
     })
 }
 
 fn with_series<T>(run: jlong, place: jint, body: impl FnOnce(&SeriesSummary) -> T) -> Answer<T> {
     let run = handles::of::<Summary>(run)?;
-    let series = usize::try_from(place)
-        .ok()
-        .and_then(|it| run.series.get(it));
-    series
-        .map(body)
-        .ok_or_else(|| error("the run has no such series"))
+    let place = usize::try_from(place).ok();
+    let series = place.and_then(|it| run.series.get(it));
+    let series = series.ok_or_else(|| error("the run has no such series"))?;
+    Ok(body(series))
 }
 
-fn count(count: u64) -> i64 {
-    count.try_into().unwrap_or(i64::MAX)
-}
-
-fn longs<'local>(env: &mut Env<'local>, numbers: &[i64]) -> Answer<JLongArray<'local>> {
+/// Numbers of a series.
+fn longs<'local>(
+    env: &mut Env<'local>,
+    run: jlong,
+    place: jint,
+    of: impl FnOnce(&SeriesSummary) -> Vec<jlong>,
+) -> Answer<JLongArray<'local>> {
+    let numbers = with_series(run, place, of)?;
     let array = JLongArray::new(env, numbers.len())?;
-    array.set_region(env, 0, numbers)?;
+    array.set_region(env, 0, &numbers)?;
     Ok(array)
 }
