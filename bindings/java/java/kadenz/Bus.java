@@ -57,12 +57,12 @@ public final class Bus extends Handle {
 
     /** Publishes a message of a type. */
     public synchronized void publish(String channel, Message message) {
-        int length = Framing.size(message);
+        int length = Types.size(message);
         if (length > encoded.capacity()) {
             encoded = ByteBuffer.allocateDirect(Math.max(length, 2 * encoded.capacity()));
         }
         encoded.clear();
-        Framing.encode(message, encoded);
+        Types.encode(message, encoded);
         Native.publishBuffer(number(), channel, encoded, encoded.position());
     }
 

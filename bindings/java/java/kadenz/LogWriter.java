@@ -16,8 +16,8 @@ public final class LogWriter extends Handle {
 
     /** Writes a typed message. */
     public void write(String channel, Message message, long unixNs) {
-        ByteBuffer buffer = ByteBuffer.allocate(Framing.size(message));
-        Framing.encode(message, buffer);
+        ByteBuffer buffer = ByteBuffer.allocate(Types.size(message));
+        Types.encode(message, buffer);
         write(channel, buffer.array(), unixNs);
     }
 

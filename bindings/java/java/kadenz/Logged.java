@@ -32,7 +32,7 @@ public final class Logged implements Serializable {
         if (data.length < Long.BYTES || buffer.getLong() != message.fingerprint()) {
             throw new KadenzException("the message on " + channel + " is not a " + message.getClass().getName());
         }
-        Framing.decode(message, buffer, channel);
+        Types.decode(message, buffer, channel);
         return message;
     }
 

@@ -188,7 +188,7 @@ public final class Subscription<T extends Message> extends Handle {
                 + " bytes, too few for a fingerprint; subscribe bytes, without a type");
         }
         Message message = types.create(channel, buffer.getLong());
-        Framing.decode(message, buffer, channel);
+        Types.decode(message, buffer, channel);
         return (T) message;
     }
 }
