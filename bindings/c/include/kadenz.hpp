@@ -38,7 +38,8 @@ T *made(T *handle)
     if (!handle) throw error(kadenz_error());
     return handle;
 }
-inline int done(int outcome)
+template <typename T>
+T done(T outcome)
 {
     if (outcome < 0) throw error(kadenz_error());
     return outcome;
@@ -252,18 +253,13 @@ private:
     template <typename T, typename Get>
     std::vector<T> all(const std::string &series, Get get) const
     {
-        std::vector<T> found(std::size_t(count(get(handle_.get(), series.c_str(), nullptr, 0))));
+        std::vector<T> found(std::size_t(detail::done(get(handle_.get(), series.c_str(), nullptr, 0))));
         get(handle_.get(), series.c_str(), found.data(), found.size());
         return found;
     }
-    static std::int64_t count(std::int64_t outcome)
-    {
-        if (outcome < 0) throw error(kadenz_error());
-        return outcome;
-    }
     std::int64_t compare(const run &baseline, char *into, std::size_t room) const
     {
-        return count(kadenz_compare(baseline.handle_.get(), handle_.get(), into, room));
+        return detail::done(kadenz_compare(baseline.handle_.get(), handle_.get(), into, room));
     }
     detail::owned<kadenz_run, kadenz_run_free> handle_;
 };
@@ -331,8 +327,7 @@ public:
     /* Waits for a cycle after that of this number; none where none came in time or the loop has ended. */
     std::optional<std::uint64_t> wait(std::uint64_t after, nanoseconds timeout)
     {
-        auto cycle = kadenz_network_wait(handle_.get(), after, timeout.count());
-        if (cycle < 0) throw error(kadenz_error());
+        auto cycle = detail::done(kadenz_network_wait(handle_.get(), after, timeout.count()));
         return cycle == 0 ? std::nullopt : std::optional<std::uint64_t>(cycle);
     }
     kadenz_network_state state() const

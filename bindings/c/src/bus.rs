@@ -51,11 +51,10 @@ pub unsafe extern "C" fn kadenz_bus_open(url: *const c_char) -> *mut kadenz_bus 
             Some(url) => Bus::open(url),
             None => Bus::open_default(),
         };
-        let background = Mutex::default();
-        handle(
-            bus.map(|bus| kadenz_bus { bus, background })
-                .map_err(error_text),
-        )
+        Ok(handle(kadenz_bus {
+            bus: bus.map_err(error_text)?,
+            background: Mutex::default(),
+        }))
     })
 }
 
@@ -68,10 +67,8 @@ pub unsafe extern "C" fn kadenz_bus_receive_in_background(bus: *const kadenz_bus
     answer(-1, || {
         // SAFETY: the caller passes a handle.
         let bus = unsafe { bus.as_ref() }.ok_or(NO_BUS)?;
-        let mut background = bus
-            .background
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let background = bus.background.lock();
+        let mut background = background.unwrap_or_else(PoisonError::into_inner);
         if background.is_none() {
             let started = bus.bus.receive_in_background(Tuning::default());
             *background = Some(started.map_err(error_text)?);
@@ -102,10 +99,8 @@ pub unsafe extern "C" fn kadenz_publish(
         let bus = bus.ok_or(NO_BUS)?;
         // SAFETY: the caller promises so many bytes there.
         let payload = unsafe { bytes(payload, length) }?;
-        bus.bus
-            .publish_bytes(channel, payload)
-            .map_err(error_text)?;
-        Ok(0)
+        let published = bus.bus.publish_bytes(channel, payload);
+        published.map(|()| 0).map_err(error_text)
     })
 }
 
@@ -126,12 +121,9 @@ pub unsafe extern "C" fn kadenz_subscribe(
         if queue > 0 {
             options.queue = queue;
         }
-        let aggregator = bus
-            .bus
-            .aggregator_with(pattern, &options)
-            .map_err(error_text)?;
-        handle(Ok(kadenz_subscription {
-            aggregator,
+        let aggregator = bus.bus.aggregator_with(pattern, &options);
+        Ok(handle(kadenz_subscription {
+            aggregator: aggregator.map_err(error_text)?,
             channel: CString::default(),
         }))
     })
@@ -152,10 +144,8 @@ pub unsafe extern "C" fn kadenz_receive(
             aggregator,
             channel,
         } = subscription;
-        let Some(raw) = aggregator
-            .next_message(timeout(timeout_ns))
-            .map_err(error_text)?
-        else {
+        let raw = aggregator.next_message(timeout(timeout_ns));
+        let Some(raw) = raw.map_err(error_text)? else {
             return Ok(0);
         };
         if channel.to_bytes() != raw.channel.as_str().as_bytes() {

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use kadenz_library::Camera;
 use kadenz_library::camera::client::{FrameError, OpenOptions};
-use kadenz_library::camera::layout::{Channels, Order};
+use kadenz_library::camera::layout::Order;
 use kadenz_library::camera::ring::Frame;
 
-use crate::{answer, behind, error_text, free, handle, room, text, timeout};
+use crate::{answer, behind, error_text, free, handle, nanoseconds, room, text, timeout};
 
 /// An open camera.
 #[allow(non_camel_case_types, reason = "its name in C")]
@@ -61,11 +61,8 @@ pub unsafe extern "C" fn kadenz_camera_open(
             timeout: timeout(timeout_ns).min(Duration::from_secs(u32::MAX.into())),
             ..OpenOptions::default()
         };
-        handle(
-            Camera::open_with(name, &options)
-                .map(kadenz_camera)
-                .map_err(error_text),
-        )
+        let camera = Camera::open_with(name, &options).map_err(error_text)?;
+        Ok(handle(kadenz_camera(camera)))
     })
 }
 
@@ -79,9 +76,8 @@ pub unsafe extern "C" fn kadenz_camera_latest(
     answer(-1, || {
         // SAFETY: the caller passes a handle and room for a frame.
         let (camera, into) = unsafe { (behind(camera)?, room(frame)?) };
-        into.write(describe(
-            &camera.0.latest(timeout(max_age_ns)).map_err(error_text)?,
-        ));
+        let found = camera.0.latest(timeout(max_age_ns)).map_err(error_text)?;
+        into.write(describe(&found));
         Ok(0)
     })
 }
@@ -176,15 +172,12 @@ fn describe(frame: &Frame<'_>) -> kadenz_frame {
         length: shape.bytes(),
         width: shape.size.width,
         height: shape.size.height,
-        channels: match shape.channels {
-            Channels::Gray => 1,
-            Channels::Rgb | Channels::Bgr => 3,
-        },
+        channels: shape.channels.count() as u32,
         is_column_major: shape.order == Order::ColumnMajor,
         count: frame.count(),
         generation: frame.generation(),
         number: info.number,
-        age_ns: u64::try_from(frame.age().as_nanos()).unwrap_or(u64::MAX),
+        age_ns: nanoseconds(frame.age()),
         captured_ns: info.capture.map_or(0, |it| it.as_ns()),
     }
 }

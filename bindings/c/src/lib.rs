@@ -18,6 +18,7 @@ use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+use kadenz_library::Tuning;
 use kadenz_library::rt::clock;
 
 thread_local! {
@@ -64,8 +65,8 @@ fn answer<T>(failed: T, body: impl FnOnce() -> Result<T, String>) -> T {
 }
 
 /// Makes a handle for C.
-fn handle<T>(made: Result<T, String>) -> Result<*mut T, String> {
-    made.map(|it| Box::into_raw(Box::new(it)))
+fn handle<T>(made: T) -> *mut T {
+    Box::into_raw(Box::new(made))
 }
 
 fn error_text(error: impl std::fmt::Display) -> String {
@@ -130,6 +131,20 @@ unsafe fn free<T>(handle: *mut T) {
             Ok(())
         });
     }
+}
+
+/// The tuning of a loop; a priority of 0 leaves SCHED_FIFO out.
+fn tuning(priority: u8, lock_memory: bool) -> Tuning {
+    let mut tuning = match priority {
+        0 => Tuning::default(),
+        priority => Tuning::fifo(priority),
+    };
+    tuning.lock_memory = lock_memory;
+    tuning
+}
+
+fn nanoseconds(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// A timeout of C: negative means no limit.

@@ -28,7 +28,7 @@ pub unsafe extern "C" fn kadenz_log_open(path: *const c_char) -> *mut kadenz_log
     answer(std::ptr::null_mut(), || {
         // SAFETY: the caller passes a text.
         let path = unsafe { text(path, "path") }?;
-        handle(Ok(kadenz_log {
+        Ok(handle(kadenz_log {
             reader: log::open(Path::new(path)).map_err(error_text)?,
             entry: Entry::default(),
             channel: CString::default(),
@@ -73,10 +73,8 @@ pub unsafe extern "C" fn kadenz_log_seek(log: *mut kadenz_log, unix_ns: i64) -> 
     answer(-1, || {
         // SAFETY: the caller passes a handle.
         let log = unsafe { behind(log) }?;
-        log.reader
-            .seek(WallTime::from_unix_ns(unix_ns))
-            .map_err(error_text)?;
-        Ok(0)
+        let found = log.reader.seek(WallTime::from_unix_ns(unix_ns));
+        found.map(|()| 0).map_err(error_text)
     })
 }
 
@@ -94,11 +92,8 @@ pub unsafe extern "C" fn kadenz_log_create(path: *const c_char) -> *mut kadenz_l
     answer(std::ptr::null_mut(), || {
         // SAFETY: the caller passes a text.
         let path = unsafe { text(path, "path") }?;
-        handle(
-            ChannelWriter::create(path)
-                .map(kadenz_log_writer)
-                .map_err(error_text),
-        )
+        let writer = ChannelWriter::create(path).map_err(error_text)?;
+        Ok(handle(kadenz_log_writer(writer)))
     })
 }
 
@@ -121,9 +116,8 @@ pub unsafe extern "C" fn kadenz_log_write(
                 crate::bus::bytes(payload, length)?,
             )
         };
-        log.0
-            .write(channel, payload, WallTime::from_unix_ns(unix_ns))
-            .map_err(error_text)?;
+        let at = WallTime::from_unix_ns(unix_ns);
+        log.0.write(channel, payload, at).map_err(error_text)?;
         Ok(0)
     })
 }

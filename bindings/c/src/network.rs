@@ -3,14 +3,13 @@
 use std::ffi::c_char;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use kadenz_library::Tuning;
 use kadenz_library::ethercat::{
     SharedInput, SharedNetwork, SharedNetworkError, SharedNetworkOptions, SharedOutput, Value,
     ValueType,
 };
 
 use crate::periodic::{kadenz_recording, put_text};
-use crate::{answer, error_text, free, handle, room, text, text_or_none, timeout};
+use crate::{answer, error_text, free, handle, room, text, text_or_none, timeout, tuning};
 
 /// A segment with its devices. Any number of threads may read and set its values.
 #[allow(non_camel_case_types, reason = "its name in C")]
@@ -96,18 +95,13 @@ pub unsafe extern "C" fn kadenz_network_open(
                 text_or_none(esi, "esi")?,
             )
         };
-        let mut tuning = match priority {
-            0 => Tuning::default(),
-            priority => Tuning::fifo(priority),
-        };
-        tuning.lock_memory = lock_memory;
         let options = SharedNetworkOptions {
             cycle: Some(cycle.to_owned()).filter(|it| !it.is_empty()),
             deadline: deadline.map(str::to_owned),
-            tuning,
+            tuning: tuning(priority, lock_memory),
             esi: esi.map(Into::into),
         };
-        handle(Ok(kadenz_network {
+        Ok(handle(kadenz_network {
             network: SharedNetwork::open(segment, &options).map_err(error_text)?,
             entries: Mutex::default(),
             started: OnceLock::new(),
@@ -190,12 +184,10 @@ pub unsafe extern "C" fn kadenz_network_start(
         // SAFETY: the caller passes a handle, and one or NULL.
         let (network, recording) =
             unsafe { (network.as_ref().ok_or(NO_NETWORK)?, recording.as_ref()) };
-        let run = recording
-            .map(kadenz_recording::running)
-            .transpose()?
-            .map(Arc::clone);
+        let run = recording.map(kadenz_recording::running).transpose()?;
         let entries = network.entries();
-        network.network.start(run).map_err(error_text)?;
+        let started = network.network.start(run.map(Arc::clone));
+        started.map_err(error_text)?;
         let _ = network.started.set(entries.clone().into_boxed_slice());
         Ok(0)
     })
@@ -304,11 +296,8 @@ pub unsafe extern "C" fn kadenz_network_wait(
     answer(-1, || {
         // SAFETY: the caller passes a handle.
         let network = unsafe { network.as_ref() }.ok_or(NO_NETWORK)?;
-        let cycle = network
-            .network
-            .running()
-            .map_err(error_text)?
-            .wait_cycle(after, timeout(timeout_ns));
+        let running = network.network.running().map_err(error_text)?;
+        let cycle = running.wait_cycle(after, timeout(timeout_ns));
         i64::try_from(cycle.unwrap_or(0)).map_err(error_text)
     })
 }

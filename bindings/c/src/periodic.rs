@@ -7,9 +7,12 @@ use kadenz_library::record::run::folder::{SeriesRecorder, SeriesSpec};
 use kadenz_library::record::run::model::{Kind, Series};
 use kadenz_library::record::samples::Sample;
 use kadenz_library::rt::clock::MonotonicTime;
-use kadenz_library::{Periodic, Recording, Tick, Ticks, Tuning};
+use kadenz_library::{Periodic, Recording, Tick, Ticks};
 
-use crate::{answer, behind, error_text, free, handle, room, text, text_or_none, timeout};
+use crate::{
+    answer, behind, error_text, free, handle, nanoseconds, room, text, text_or_none, timeout,
+    tuning,
+};
 
 /// A run that is being written.
 #[allow(non_camel_case_types, reason = "its name in C")]
@@ -55,11 +58,8 @@ pub unsafe extern "C" fn kadenz_recording_create(folder: *const c_char) -> *mut 
     answer(std::ptr::null_mut(), || {
         // SAFETY: the caller passes a text.
         let folder = unsafe { text(folder, "folder") }?;
-        handle(
-            Recording::create(folder)
-                .map_err(error_text)
-                .map(|it| kadenz_recording(Some(Arc::new(it)))),
-        )
+        let recording = Recording::create(folder).map_err(error_text)?;
+        Ok(handle(kadenz_recording(Some(Arc::new(recording)))))
     })
 }
 
@@ -133,11 +133,9 @@ pub unsafe extern "C" fn kadenz_series_create(
             deadline_ns: (deadline_ns > 0).then_some(deadline_ns),
             ..Series::default()
         };
-        let recorder = running
-            .series(SeriesSpec { series, raw: false })
-            .map_err(error_text)?;
-        handle(Ok(kadenz_series {
-            recorder,
+        let recorder = running.series(SeriesSpec { series, raw: false });
+        Ok(handle(kadenz_series {
+            recorder: recorder.map_err(error_text)?,
             start: running.start(),
             sequence: 0,
         }))
@@ -198,11 +196,7 @@ pub unsafe extern "C" fn kadenz_periodic_start(
                 text_or_none(series, "series")?,
             )
         };
-        let mut tuning = match priority {
-            0 => Tuning::default(),
-            priority => Tuning::fifo(priority),
-        };
-        tuning.lock_memory = lock_memory;
+        let mut tuning = tuning(priority, lock_memory);
         tuning.cpus = cpus.map(str::parse).transpose().map_err(error_text)?;
         let mut periodic = Periodic::new(rate).map_err(error_text)?.tuned(tuning);
         if let Some(deadline) = deadline {
@@ -217,7 +211,7 @@ pub unsafe extern "C" fn kadenz_periodic_start(
             }
             None => periodic.start().map_err(error_text)?,
         };
-        handle(Ok(kadenz_periodic(ticks)))
+        Ok(handle(kadenz_periodic(ticks)))
     })
 }
 
@@ -261,8 +255,8 @@ fn describe(tick: &Tick) -> kadenz_tick {
     kadenz_tick {
         index: tick.index(),
         skipped: tick.skipped(),
-        step_ns: ns(tick.step()),
-        lateness_ns: ns(tick.lateness()),
+        step_ns: nanoseconds(tick.step()),
+        lateness_ns: nanoseconds(tick.lateness()),
     }
 }
 
@@ -271,8 +265,4 @@ fn describe(tick: &Tick) -> kadenz_tick {
 pub unsafe extern "C" fn kadenz_periodic_free(periodic: *mut kadenz_periodic) {
     // SAFETY: the caller passes a handle that is not used again.
     unsafe { free(periodic) };
-}
-
-fn ns(span: std::time::Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }

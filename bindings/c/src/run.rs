@@ -63,7 +63,7 @@ pub unsafe extern "C" fn kadenz_run_open(path: *const c_char) -> *mut kadenz_run
             "series": series,
         });
         let json = CString::new(json.to_string()).map_err(error_text)?;
-        handle(Ok(kadenz_run { summary, json }))
+        Ok(handle(kadenz_run { summary, json }))
     })
 }
 
@@ -143,10 +143,8 @@ unsafe fn write<T>(
         let found = all.iter().find(|it| it.series.name == name);
         let found = found.ok_or_else(|| {
             let names: Vec<_> = all.iter().map(|it| it.series.name.as_str()).collect();
-            format!(
-                "the run has no series {name:?}; it has {}",
-                names.join(", ")
-            )
+            let names = names.join(", ");
+            format!("the run has no series {name:?}; it has {names}")
         })?;
         let values = of(found);
         let count = i64::try_from(values.len()).map_err(error_text)?;
@@ -177,10 +175,8 @@ pub unsafe extern "C" fn kadenz_compare(
             return Err("a run is NULL; the call that opens it failed".to_owned());
         };
         let comparison = kadenz_library::compare(&baseline.summary, &candidate.summary);
-        let text: String = comparison
-            .significant()
-            .map(|it| format!("{it}\n"))
-            .collect();
+        let changes = comparison.significant().map(|it| format!("{it}\n"));
+        let text: String = changes.collect();
         // SAFETY: the caller promises so much room.
         unsafe { crate::periodic::put_text(&text, into, room) };
         i64::try_from(text.len() + 1).map_err(error_text)
