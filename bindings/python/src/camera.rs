@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use kadenz::camera::client::{Camera as Opened, OpenOptions};
-use kadenz::camera::layout::{Channels, Order};
+use kadenz::camera::client::{Camera as Opened, FrameError, OpenOptions};
+use kadenz::camera::layout::Order;
 use kadenz::camera::ring;
 use kadenz::camera::server::ring_name;
 use pyo3::prelude::*;
@@ -38,7 +38,7 @@ impl Camera {
         let camera = &mut self.0;
         wait(py, timeout(seconds)?, |slice| match camera.next(slice) {
             Ok(frame) => Ok(Some(Frame::of(&frame))),
-            Err(kadenz::camera::client::FrameError::Timeout { .. }) => Ok(None),
+            Err(FrameError::Timeout { .. }) => Ok(None),
             Err(other) => Err(error(other)),
         })
     }
@@ -46,10 +46,8 @@ impl Camera {
     /// The path of the shared memory that holds the newest frames.
     fn memory(&self) -> String {
         let name = ring_name(self.0.name(), self.0.layout());
-        Path::new("/dev/shm")
-            .join(name)
-            .to_string_lossy()
-            .into_owned()
+        let path = Path::new("/dev/shm").join(name);
+        path.to_string_lossy().into_owned()
     }
 
     fn generation(&self) -> u64 {
@@ -93,10 +91,7 @@ impl Frame {
             offset: frame.offset(),
             width: shape.size.width,
             height: shape.size.height,
-            channels: match shape.channels {
-                Channels::Gray => 1,
-                Channels::Rgb | Channels::Bgr => 3,
-            },
+            channels: shape.channels.count(),
             is_column_major: shape.order == Order::ColumnMajor,
             age_ns: ns(frame.age()),
             captured_ns: info.capture.map(|it| it.as_ns()),

@@ -45,8 +45,8 @@ impl Log {
         Ok(Some((
             channel.name.clone(),
             PyBytes::new(py, &entry.payload).unbind(),
-            nanoseconds(entry.log_time),
-            nanoseconds(entry.publish_time),
+            entry.log_time.as_unix_ns(),
+            entry.publish_time.as_unix_ns(),
             channel.schema.as_ref().map(|it| it.name.clone()),
         )))
     }
@@ -58,10 +58,6 @@ impl Log {
             .seek(WallTime::from_unix_ns(unix_ns))
             .map_err(error)
     }
-}
-
-fn nanoseconds(time: WallTime) -> i64 {
-    time.as_unix_ns()
 }
 
 #[pymethods]

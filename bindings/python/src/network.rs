@@ -67,7 +67,8 @@ impl Network {
         subindex: u8,
         r#type: Option<&str>,
     ) -> PyResult<ProcessValue> {
-        let input = self.0.input(device, (index, subindex), value_type(r#type)?);
+        let object = (index, subindex);
+        let input = self.0.input(device, object, value_type(r#type)?);
         Ok(ProcessValue(Entry::Input(input.map_err(error)?)))
     }
 
@@ -78,16 +79,14 @@ impl Network {
         subindex: u8,
         r#type: Option<&str>,
     ) -> PyResult<ProcessValue> {
-        let output = self
-            .0
-            .output(device, (index, subindex), value_type(r#type)?);
+        let object = (index, subindex);
+        let output = self.0.output(device, object, value_type(r#type)?);
         Ok(ProcessValue(Entry::Output(output.map_err(error)?)))
     }
 
     fn start(&self, recording: Option<PyRef<'_, Recording>>) -> PyResult<()> {
-        let run = recording
-            .map(|it| it.running().map(Arc::clone))
-            .transpose()?;
+        let run = recording.map(|it| it.running().map(Arc::clone));
+        let run = run.transpose()?;
         self.0.start(run).map_err(error)
     }
 

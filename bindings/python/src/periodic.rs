@@ -31,10 +31,8 @@ impl Recording {
 
     fn durations(&self, name: &str) -> PyResult<Durations> {
         let series = self.running()?.durations(name).map_err(error)?;
-        Ok(Durations {
-            series,
-            begin: None,
-        })
+        let begin = None;
+        Ok(Durations { series, begin })
     }
 
     /// Ends the run; returns its summary, a few lines.
@@ -110,10 +108,8 @@ impl Ticks {
         }
         let ticks = match recording {
             Some(recording) => {
-                let ticks = periodic
-                    .record(recording.running()?, series)
-                    .map_err(error)?;
-                ticks.beyond_the_run()
+                let ticks = periodic.record(recording.running()?, series);
+                ticks.map_err(error)?.beyond_the_run()
             }
             None => periodic.start().map_err(error)?,
         };
@@ -144,10 +140,8 @@ impl Ticks {
         let refused = self.0.measures().filter(|it| !it.ok);
         let refusals = refused.map(|it| {
             let reason = it.reason.as_deref().unwrap_or("refused");
-            let remedy = it
-                .remedy
-                .as_deref()
-                .map_or_else(String::new, |remedy| format!("; {remedy}"));
+            let remedy = it.remedy.as_deref();
+            let remedy = remedy.map_or_else(String::new, |remedy| format!("; {remedy}"));
             format!("{} {}: {reason}{remedy}", it.name, it.requested)
         });
         refusals.collect()

@@ -22,10 +22,8 @@ pub(crate) fn open_run(py: Python<'_>, path: PathBuf) -> PyResult<Run> {
 #[pyfunction]
 pub(crate) fn compare(py: Python<'_>, baseline: &Run, candidate: &Run) -> Vec<String> {
     let comparison = py.detach(|| kadenz::compare(&baseline.0, &candidate.0));
-    comparison
-        .significant()
-        .map(|change| change.to_string())
-        .collect()
+    let changes = comparison.significant();
+    changes.map(|change| change.to_string()).collect()
 }
 
 #[pymethods]
@@ -66,12 +64,7 @@ impl Series {
         [
             integers(py, buckets.iter().map(|it| it.low_ns)),
             integers(py, buckets.iter().map(|it| it.high_ns)),
-            integers(
-                py,
-                buckets
-                    .iter()
-                    .map(|it| it.count.try_into().unwrap_or(i64::MAX)),
-            ),
+            integers(py, buckets.iter().map(|it| whole(it.count))),
         ]
     }
 
@@ -79,17 +72,20 @@ impl Series {
     /// (`i64::MIN` where the interval cannot carry it): 64-bit integers.
     fn intervals<'py>(&self, py: Python<'py>) -> [Bound<'py, PyBytes>; 7] {
         let points = &self.0.intervals;
-        let count = |count: u64| count.try_into().unwrap_or(i64::MAX);
         [
             integers(py, points.iter().map(|it| (it.start_s * 1e9) as i64)),
-            integers(py, points.iter().map(|it| count(it.count))),
-            integers(py, points.iter().map(|it| count(it.misses))),
+            integers(py, points.iter().map(|it| whole(it.count))),
+            integers(py, points.iter().map(|it| whole(it.misses))),
             integers(py, points.iter().map(|it| it.min_ns)),
             integers(py, points.iter().map(|it| it.max_ns)),
             integers(py, points.iter().map(|it| it.p50_ns.unwrap_or(i64::MIN))),
             integers(py, points.iter().map(|it| it.p99_ns.unwrap_or(i64::MIN))),
         ]
     }
+}
+
+fn whole(count: u64) -> i64 {
+    count.try_into().unwrap_or(i64::MAX)
 }
 
 /// Integers as numpy reads them.

@@ -7,9 +7,7 @@ import time
 from typing import Any, Iterator, Mapping, NamedTuple, Optional, Type, Union
 
 from . import _kadenz
-from .types import Message
-
-PathLike = Union[str, "os.PathLike[str]"]
+from .types import Message, PathLike
 
 
 class Logged(NamedTuple):

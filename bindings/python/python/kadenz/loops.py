@@ -5,12 +5,11 @@ from __future__ import annotations
 import itertools
 import os
 import threading
-from typing import Iterator, Optional, Union
+from typing import Iterator, Optional
 
 from . import _kadenz
 from ._kadenz import Durations, Tick
-
-PathLike = Union[str, "os.PathLike[str]"]
+from .types import PathLike
 
 
 class Recording:

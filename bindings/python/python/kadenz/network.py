@@ -9,6 +9,7 @@ from typing import NamedTuple, Optional, Union
 from . import _kadenz
 from ._kadenz import Error, Value
 from .loops import Recording
+from .types import PathLike
 
 
 class NetworkState(NamedTuple):
@@ -43,7 +44,7 @@ class Network:
         deadline: Optional[str] = None,
         priority: Optional[int] = None,
         lock_memory: bool = False,
-        esi: Union[str, "os.PathLike[str]", None] = None,
+        esi: Optional[PathLike] = None,
         record: Optional[Recording] = None,
     ) -> None:
         folder = None if esi is None else os.fspath(esi)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Iterator, Optional, Union
+from typing import Any, Iterator, Optional
 
 import numpy
 
 from . import _kadenz
+from .types import PathLike
 
-PathLike = Union[str, "os.PathLike[str]"]
 _NONE = numpy.iinfo(numpy.int64).min
 
 
