@@ -3,24 +3,11 @@
 
 use std::io::Cursor;
 
+use kadenz_fuzz::{entries, read_and_seek};
 use kadenz_msg::log::compression::Compression;
 use kadenz_msg::log::mcap::{McapReader, McapWriter, McapOptions};
-use kadenz_msg::log::{Entry, Limits, LogError, LogReader, LogWriter, SmallDisk};
+use kadenz_msg::log::{Limits, LogError, LogReader, LogWriter, SmallDisk};
 use libfuzzer_sys::fuzz_target;
-
-fn all(reader: &mut dyn LogReader) -> Vec<Entry> {
-    let mut all = Vec::new();
-    let mut entry = Entry::default();
-    while all.len() < 10_000 {
-        match reader.read(&mut entry) {
-            Ok(true) => all.push(entry.clone()),
-            // More bytes than the limit, for instance from a compressed chunk of zeros.
-            Ok(false) | Err(LogError::Expands { .. }) => break,
-            Err(error) => panic!("memory can be read: {error}"),
-        }
-    }
-    all
-}
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(mut reader) = McapReader::open(Cursor::new(bytes)) else {
@@ -32,11 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
         Ok(_) | Err(LogError::Expands { .. }) => {}
         Err(error) => panic!("memory can be read: {error}"),
     }
-    let found = all(&mut reader);
-    if let Some(middle) = found.get(found.len() / 2) {
-        reader.seek(middle.log_time).expect("memory can be read");
-        assert!(all(&mut reader).iter().all(|it| it.log_time >= middle.log_time));
-    }
+    let found = read_and_seek(&mut reader);
     let disk = SmallDisk::with_room(u64::MAX);
     // Compression takes a hundred times as long as the rest.
     let compression = match bytes.len() % 32 {
@@ -56,7 +39,7 @@ fuzz_target!(|bytes: &[u8]| {
     Box::new(writer).finish().expect("there is room");
     let mut again = McapReader::open(Cursor::new(disk.contents())).expect("we wrote it");
     again.set_limits(Limits { expansion: u64::MAX });
-    let again = all(&mut again);
+    let again = entries(&mut again);
     assert_eq!(again.len(), found.len());
     assert!(again.is_sorted_by_key(|it| it.log_time) || found.len() > 100);
 });
