@@ -58,17 +58,17 @@ const BLOCK: usize = 1 << 16;
 /// The longest line.
 const MAX_LINE: usize = 1024;
 /// The longest wait for a message.
-pub const POLL_TIMEOUT: Duration = Duration::from_millis(100);
+pub(crate) const POLL_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// The orders of Kadenz since the first line. A thread that does not receive may read them, too.
 #[derive(Default)]
-pub struct Orders {
+pub(crate) struct Orders {
     begun: AtomicBool,
     ended: AtomicBool,
 }
 
 impl Orders {
-    pub fn ended(&self) -> bool {
+    pub(crate) fn ended(&self) -> bool {
         self.ended.load(Ordering::Acquire)
     }
 
@@ -85,13 +85,13 @@ impl Orders {
 }
 
 #[derive(Default)]
-pub struct Probe {
-    pub publishes: bool,
-    pub url: String,
-    pub channel: String,
-    pub bytes: usize,
-    pub queue: usize,
-    pub orders: Arc<Orders>,
+pub(crate) struct Probe {
+    pub(crate) publishes: bool,
+    pub(crate) url: String,
+    pub(crate) channel: String,
+    pub(crate) bytes: usize,
+    pub(crate) queue: usize,
+    pub(crate) orders: Arc<Orders>,
     run: i64,
     interval_ns: i64,
     warm_up: i64,
@@ -129,7 +129,7 @@ fn sleep_until(ns: i64) {
 }
 
 /// The version of a crate in the text of the probe's `Cargo.lock`.
-pub fn version<'a>(lock: &'a str, name: &str) -> &'a str {
+pub(crate) fn version<'a>(lock: &'a str, name: &str) -> &'a str {
     let (_, after) = lock
         .split_once(&format!("name = \"{name}\"\nversion = \""))
         .unwrap_or_default();
@@ -138,7 +138,7 @@ pub fn version<'a>(lock: &'a str, name: &str) -> &'a str {
 
 impl Probe {
     /// Reads the task. `name` is the middleware and its version, as reports show it.
-    pub fn open(name: &str) -> Self {
+    pub(crate) fn open(name: &str) -> Self {
         let mut line = String::with_capacity(MAX_LINE);
         let read = std::io::stdin().read_line(&mut line);
         if read.is_err() || !line.starts_with("kadenz-probe version=1 ") {
@@ -196,13 +196,13 @@ impl Probe {
     }
 
     /// Reports why the probe cannot work, and ends the program with code 2.
-    pub fn fail(&mut self, why: impl Display) -> ! {
+    pub(crate) fn fail(&mut self, why: impl Display) -> ! {
         self.say("error", &why.to_string());
         std::process::exit(2)
     }
 
     /// Reports a warning for the run.
-    pub fn note(&mut self, text: &str) {
+    pub(crate) fn note(&mut self, text: &str) {
         self.say("note", text);
     }
 
@@ -219,16 +219,16 @@ impl Probe {
     }
 
     /// The value of a result; an error ends the program with its text.
-    pub fn must<T, E: Display>(&mut self, given: Result<T, E>) -> T {
+    pub(crate) fn must<T, E: Display>(&mut self, given: Result<T, E>) -> T {
         given.unwrap_or_else(|error| self.fail(error))
     }
 
     /// Call this when all is open, so that each message that comes is received.
-    pub fn ready(&mut self) {
+    pub(crate) fn ready(&mut self) {
         self.say("ready", &self.name.clone());
     }
 
-    pub fn message(&self) -> &[u8] {
+    pub(crate) fn message(&self) -> &[u8] {
         &self.message
     }
 
@@ -253,7 +253,7 @@ impl Probe {
 
     /// Waits until the next message is due, and encodes it; false when there is none any more. Before the order to
     /// begin, a publisher sends a greeting every 5 ms. A message that is late keeps its own intended time.
-    pub fn next_beat(&mut self) -> bool {
+    pub(crate) fn next_beat(&mut self) -> bool {
         if self.beat_ns == 0 {
             self.before_ns = -1;
             if self.orders.ended() {
@@ -280,14 +280,14 @@ impl Probe {
     }
 
     /// Call this after a message was handed over, or refused, with `taken` false.
-    pub fn sent(&mut self, taken: bool) {
+    pub(crate) fn sent(&mut self, taken: bool) {
         self.before_ns = now() - self.sent_ns;
         self.refused += i64::from(self.beat_ns != 0 && self.sequence >= 0 && !taken);
     }
 
     /// Whether more is to be received. It makes no system call but one a second, where lines wait: call it in the loop,
     /// with a wait of [`POLL_TIMEOUT`] at most between two calls.
-    pub fn waits(&mut self) -> bool {
+    pub(crate) fn waits(&mut self) -> bool {
         if !self.lines.is_empty() && now() - self.flushed_ns > FLUSH_NS {
             self.flush();
         }
@@ -295,7 +295,7 @@ impl Probe {
     }
 
     /// Takes a received message: decodes it, then takes the time, since decoding counts.
-    pub fn received(&mut self, data: &[u8]) {
+    pub(crate) fn received(&mut self, data: &[u8]) {
         self.has_received = true;
         let word = |at: usize| {
             data.get(at..at + 8)
@@ -333,7 +333,7 @@ impl Probe {
     }
 
     /// Writes the rest of the lines.
-    pub fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         if self.publishes {
             let _ = writeln!(self.lines, "published {} {}", self.published, self.refused);
         }
