@@ -7,6 +7,7 @@ use kadenz_rt::clock::MonotonicTime;
 use super::batch::{AccessId, Batch};
 use super::setup_pool::SetupProgress;
 use super::{Event, MAX_PAUSE, PollOutcome, SegmentSupervisor, SupervisedDevice};
+use crate::description::Hardware;
 use crate::main_device::configure::{self, ConfigureError};
 use crate::main_device::device::{Piece, SubDevice};
 use crate::main_device::exchange::{Exchange, ExchangeResult, Target};
@@ -268,8 +269,13 @@ impl SegmentSupervisor {
     ) -> ExchangeResult {
         let target = Target::Of(station);
         let mut batch = self.batch();
+        // One by one, so that their frames fit beside the process data of a short cycle, too.
+        for number in 0..u16::from(Hardware::MAX) {
+            batch.together();
+            let register = FMMU + number * FMMU_SIZE;
+            batch.write(target, register, &[0; FMMU_SIZE as usize]);
+        }
         batch.together();
-        batch.write(target, FMMU, &[0; 16 * FMMU_SIZE as usize]);
         let request = AlControl::request(State::Init).0.to_le_bytes();
         batch.write(target, AL_CONTROL, &request);
         batch.send(exchange)

@@ -17,8 +17,10 @@ use crate::sim::WirePort;
 use crate::sim::fault::{Fault, WireFault};
 use crate::sim::humanoid::humanoid;
 use crate::wire::coe::Address;
-use crate::wire::register::{RX_ERRORS, WATCHDOG_DEFAULTS, WATCHDOG_PROCESS_DATA};
-use crate::wire::{AlStatus, AlStatusCode, Command, Configured, DatagramsMut};
+use crate::wire::register::{AL_STATUS, FMMU, RX_ERRORS, WATCHDOG_DEFAULTS, WATCHDOG_PROCESS_DATA};
+use crate::wire::{
+    AlStatus, AlStatusCode, Command, Configured, DATAGRAM_OVERHEAD, Datagrams, DatagramsMut,
+};
 
 const MS: Duration = Duration::from_millis(1);
 const DEVICES: usize = 10;
@@ -226,6 +228,54 @@ fn of_two_devices_with_one_address_the_one_that_is_as_before_keeps_it() {
         None,
         "either may be the device"
     );
+}
+
+/// A way that notes the most bytes of datagrams in a frame.
+struct Measuring<'f> {
+    inline_loop: &'f mut InlineLoop<WirePort>,
+    most: usize,
+}
+
+impl Exchange for Measuring<'_> {
+    fn exchange(&mut self, frame: &mut FrameBuffer) -> ExchangeResult {
+        let datagrams = Datagrams::of(frame.bytes())?.flatten();
+        let bytes = datagrams.map(|it| it.data.len() + DATAGRAM_OVERHEAD).sum();
+        self.most = self.most.max(bytes);
+        self.inline_loop.exchange(frame)
+    }
+
+    fn pause(&mut self, span: Duration) {
+        self.inline_loop.pause(span);
+    }
+
+    fn now(&self) -> MonotonicTime {
+        self.inline_loop.now()
+    }
+}
+
+#[test]
+fn an_unknown_device_is_taken_out_by_frames_for_which_a_short_cycle_has_room() {
+    let mut rig = Rig::in_op();
+    let station = Configured(rig.supervisor.watched[7].label.station);
+    let target = Target::Of(station);
+    let fmmus = |rig: &mut Rig| {
+        let mut registers = Registers::by(&mut rig.inline_loop);
+        registers.get::<256>(target, FMMU).unwrap()
+    };
+    assert_ne!(fmmus(&mut rig), [0; 256]);
+    let settings = SupervisorSettings::for_cycle(Duration::from_micros(125));
+    rig.supervisor = rig.supervisor.with_settings(settings);
+    let mut exchange = Measuring {
+        inline_loop: &mut rig.inline_loop,
+        most: 0,
+    };
+    let left = rig.supervisor.leave_unconfigured(&mut exchange, station);
+    left.unwrap();
+    assert!((1..=settings.frame_bytes).contains(&exchange.most));
+    rig.inline_loop.pause(MS);
+    assert_eq!(fmmus(&mut rig), [0; 256]);
+    let status = Registers::by(&mut rig.inline_loop).get_u16(target, AL_STATUS);
+    assert_eq!(AlStatus(status.unwrap()), AlStatus::new(State::Init, false));
 }
 
 /// A way on which all devices report `invalid` frames at port 0, and as many errors of the application's
