@@ -97,7 +97,7 @@ impl Pdo {
 
     /// Bit 4 of the flags: a MainDevice cannot change the mapping.
     #[must_use]
-    pub const fn is_fixed(&self) -> bool {
+    pub(crate) const fn is_fixed(&self) -> bool {
         self.flags & 0x10 != 0
     }
 }

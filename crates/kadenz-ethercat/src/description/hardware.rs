@@ -63,7 +63,7 @@ pub struct Hardware {
 
 impl Hardware {
     /// Most FMMUs and SyncManagers of any controller.
-    pub const MAX: u8 = 16;
+    pub(crate) const MAX: u8 = 16;
 
     /// Beckhoff's ET1100, Yoon's: 8 FMMUs, 8 SyncManagers, 8 KiB, distributed clocks of 64 bits, two
     /// cables.
@@ -138,7 +138,7 @@ impl Hardware {
 
     /// Registers 0x0000 to 0x0009.
     #[must_use]
-    pub fn information(&self) -> [u8; 10] {
+    pub(crate) fn information(&self) -> [u8; 10] {
         let build = self.build.to_le_bytes();
         let features = self.features.to_le_bytes();
         let ports = self

@@ -180,7 +180,7 @@ impl Object {
 
     /// Its highest sub-index.
     #[must_use]
-    pub fn highest_sub(&self) -> u8 {
+    pub(crate) fn highest_sub(&self) -> u8 {
         self.entries.last().map_or(0, |it| it.sub)
     }
 

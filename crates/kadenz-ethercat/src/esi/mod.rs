@@ -14,7 +14,7 @@ use crate::description::Description;
 use crate::wire::sii::Identity;
 
 pub use encoding::{EncodingError, decode};
-pub use start_up::{InitCommand, StartUp, Transition, UnsupportedMode};
+pub(crate) use start_up::{InitCommand, StartUp, Transition, UnsupportedMode};
 
 /// Most devices that Kadenz reads of one file; vendors' own files have some hundreds.
 pub const MAX_DEVICES: usize = 4096;

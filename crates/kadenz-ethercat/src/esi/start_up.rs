@@ -13,7 +13,7 @@ const MAX_EXCLUDES: usize = 4096;
 
 /// A transition between two states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Transition {
+pub(crate) enum Transition {
     /// From INIT to PREOP (`IP`).
     InitToPreOp,
     /// From PREOP to SAFEOP (`PS`).
@@ -37,7 +37,7 @@ impl Transition {
 
 /// A value that is written by CoE when the device changes its state (`InitCmd`).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InitCommand {
+pub(crate) struct InitCommand {
     /// The transitions at which the value is written.
     pub transitions: Vec<Transition>,
     /// The object and sub-index.
@@ -54,7 +54,7 @@ pub struct InitCommand {
 
 /// Settings that an operation mode of the clocks requires and Kadenz does not apply.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct UnsupportedMode {
+pub(crate) struct UnsupportedMode {
     /// The mode's name.
     pub mode: String,
     /// The mode requires PDOs to be assigned.
@@ -69,7 +69,7 @@ pub struct UnsupportedMode {
 
 impl UnsupportedMode {
     /// The settings in words; none where Kadenz applies all.
-    pub fn words(&self) -> impl Iterator<Item = &'static str> {
+    pub(crate) fn words(&self) -> impl Iterator<Item = &'static str> {
         let all = [
             (self.pdos, "PDOs of its own"),
             (self.shift_factor, "a shift by a part of the cycle"),
@@ -86,7 +86,7 @@ impl UnsupportedMode {
 
 /// The start-up requirements of a device's file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct StartUp {
+pub(crate) struct StartUp {
     /// Values to be written, in the file's order.
     pub commands: Vec<InitCommand>,
     /// Pairs of PDOs of which only one may be assigned: the first of each names the other (`Exclude`).

@@ -426,7 +426,7 @@ impl<'x> Registers<'x> {
     ///
     /// # Errors
     /// [`ExchangeError`], for example when the SubDevice did not answer.
-    pub fn distribute<const N: usize>(
+    pub(crate) fn distribute<const N: usize>(
         &mut self,
         from: Configured,
         register: u16,

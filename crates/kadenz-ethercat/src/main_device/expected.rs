@@ -101,7 +101,7 @@ impl Expected {
 
     /// Whether a missing device can be configured in its absence.
     #[must_use]
-    pub const fn is_described(&self) -> bool {
+    pub(crate) const fn is_described(&self) -> bool {
         self.stand_in.is_some()
     }
 

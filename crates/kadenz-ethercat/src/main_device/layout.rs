@@ -57,7 +57,7 @@ pub struct FramePlan {
 impl FramePlan {
     /// Bytes of its data.
     #[must_use]
-    pub fn length(&self) -> usize {
+    pub(crate) fn length(&self) -> usize {
         self.outputs.len() + self.inputs.len()
     }
 }

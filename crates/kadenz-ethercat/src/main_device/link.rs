@@ -14,7 +14,7 @@ use crate::port::Port;
 use crate::wire::{Datagrams, FrameError, MAX_FRAME, Mac};
 
 /// Frames that may be out at once: as many as there are indices.
-pub const MAX_IN_FLIGHT: usize = 256;
+pub(crate) const MAX_IN_FLIGHT: usize = 256;
 
 /// Counts of frames, answered or not. All since the link was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -38,14 +38,14 @@ pub struct LinkCounts {
 
 /// A frame that is out.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Ticket {
+pub(crate) struct Ticket {
     index: u8,
     sequence: u32,
 }
 
 /// An answer that came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Arrived {
+pub(crate) struct Arrived {
     /// The index by which the frame was recognised.
     pub index: u8,
     /// Its length in bytes.
@@ -64,7 +64,7 @@ struct SentFrame {
 /// Sends frames and finds their answers.
 ///
 /// # Real-time safety
-/// It neither allocates, locks nor waits, except for [`wait`](Self::wait).
+/// It neither allocates, locks nor waits, except for `wait`.
 #[derive(Debug)]
 pub struct Link<P> {
     port: P,
@@ -138,7 +138,7 @@ impl<P: Port> Link<P> {
     ///
     /// # Errors
     /// [`SendError`]; the frame is not out then.
-    pub fn send(&mut self, frame: &mut [u8]) -> Result<Ticket, SendError> {
+    pub(crate) fn send(&mut self, frame: &mut [u8]) -> Result<Ticket, SendError> {
         let index = self.free_index().ok_or(SendError::AllOut)?;
         let length = address_datagrams(frame, index)?;
         self.sequence = self.sequence.wrapping_add(1);
@@ -156,7 +156,7 @@ impl<P: Port> Link<P> {
 
     /// Copies the next answer that has come into `frame`; `None` when there is none now. Other frames are
     /// counted and dropped, up to [`MAX_IN_FLIGHT`] a call: a flood of foreign frames blocks no caller.
-    pub fn receive(&mut self, frame: &mut [u8; MAX_FRAME]) -> Option<Arrived> {
+    pub(crate) fn receive(&mut self, frame: &mut [u8; MAX_FRAME]) -> Option<Arrived> {
         for _ in 0..MAX_IN_FLIGHT {
             let length = self.port.receive(frame)?;
             if let Some(arrived) = self.match_reply(&frame[..length]) {
@@ -172,24 +172,24 @@ impl<P: Port> Link<P> {
     ///
     /// # Errors
     /// As the port's.
-    pub fn wait(&mut self, until: MonotonicTime) -> io::Result<bool> {
+    pub(crate) fn wait(&mut self, until: MonotonicTime) -> io::Result<bool> {
         self.port.wait(until)
     }
 
     /// Whether an answer belongs to this ticket.
     #[must_use]
-    pub fn is_answer(ticket: &Ticket, arrived: Arrived) -> bool {
+    pub(crate) fn is_answer(ticket: &Ticket, arrived: Arrived) -> bool {
         (ticket.index, ticket.sequence) == (arrived.index, arrived.sequence)
     }
 
     /// Whether the frame is still out.
     #[must_use]
-    pub fn is_out(&self, ticket: &Ticket) -> bool {
+    pub(crate) fn is_out(&self, ticket: &Ticket) -> bool {
         self.out[usize::from(ticket.index)].is_some_and(|it| it.sequence == ticket.sequence)
     }
 
     /// Gives a frame up: if it comes after all, it counts as late.
-    pub fn give_up(&mut self, ticket: &Ticket) {
+    pub(crate) fn give_up(&mut self, ticket: &Ticket) {
         let Ticket { index, sequence } = *ticket;
         let out = &mut self.out[usize::from(index)];
         if out.is_some_and(|it| it.sequence == sequence) {

@@ -107,13 +107,13 @@ impl Program {
 
     /// Where it begins, in rad.
     #[must_use]
-    pub const fn start(&self) -> f64 {
+    pub(crate) const fn start(&self) -> f64 {
         self.start
     }
 
     /// The greatest distance from 0 that it goes to, in rad.
     #[must_use]
-    pub fn farthest(&self) -> f64 {
+    pub(crate) fn farthest(&self) -> f64 {
         let pieces = self.pieces.iter().map(ProgramPiece::farthest);
         pieces.fold(self.start.abs(), f64::max)
     }

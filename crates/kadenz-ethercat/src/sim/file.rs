@@ -74,7 +74,7 @@ pub struct EsiDevice {
 
 impl Kind {
     /// The names that a file may use.
-    pub const NAMES: [&'static str; 9] = [
+    pub(crate) const NAMES: [&'static str; 9] = [
         "ek1100", "ek1914", "el2828", "el2889", "el3004", "drive", "imu", "force", "stamp",
     ];
 
@@ -200,7 +200,7 @@ impl PlannedDevice {
 
     /// Whether it can have more than two ports.
     #[must_use]
-    pub fn branches(&self) -> bool {
+    pub(crate) fn branches(&self) -> bool {
         matches!(self.kind, Kind::Drive(_) | Kind::Imu | Kind::Force)
     }
 

@@ -32,7 +32,8 @@ use std::time::Duration;
 pub use application::{
     Application, Decision, Model, Passive, Pdi, PdiAccessError, PdiSendError, Signal, StateChange,
 };
-pub use controller::{Arrival, DeviceSettings, SubDeviceController};
+pub(crate) use controller::Arrival;
+pub use controller::{DeviceSettings, SubDeviceController};
 pub use kadenz_rt::random::Random;
 pub use segment::{Cable, CableError, Counts, End, Loss, MAX_DEVICES, Passed, Segment};
 pub use wire_port::WirePort;

@@ -70,8 +70,9 @@ impl DatagramAddress {
     }
 
     /// The same with ADP one higher, as each SubDevice leaves it behind.
+    #[cfg(test)]
     #[must_use]
-    pub const fn passed(self) -> Self {
+    pub(crate) const fn passed(self) -> Self {
         Self::pair(self.device().wrapping_add(1), self.register())
     }
 }

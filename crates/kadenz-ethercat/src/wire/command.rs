@@ -38,7 +38,7 @@ numbered! {
 
 /// How a command addresses SubDevices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Addressing {
+pub(crate) enum Addressing {
     /// No SubDevice.
     None,
     /// By position: the SubDevice that finds zero is addressed; each adds one.

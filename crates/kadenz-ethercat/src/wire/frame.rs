@@ -220,13 +220,13 @@ impl DatagramMut<'_> {
     }
 
     /// Replaces the address that the SubDevices compare with theirs.
-    pub fn set_address(&mut self, address: DatagramAddress) {
+    pub(crate) fn set_address(&mut self, address: DatagramAddress) {
         self.header[2..6].copy_from_slice(&address.raw().to_le_bytes());
     }
 
     /// Whether the frame circulated in a ring.
     #[must_use]
-    pub fn circulated(&self) -> bool {
+    pub(crate) fn circulated(&self) -> bool {
         u16::from_le_bytes([self.header[6], self.header[7]]) & CIRCULATED != 0
     }
 

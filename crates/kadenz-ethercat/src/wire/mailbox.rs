@@ -92,7 +92,7 @@ pub enum MailboxError {
 impl Header {
     /// The header of a message of that protocol and length, with the usual other fields.
     #[must_use]
-    pub const fn new(protocol: Protocol, counter: Counter, length: u16) -> Self {
+    pub(crate) const fn new(protocol: Protocol, counter: Counter, length: u16) -> Self {
         Self {
             length,
             station: 0,
@@ -136,7 +136,7 @@ impl Header {
 
     /// The header's bytes.
     #[must_use]
-    pub const fn bytes(&self) -> [u8; HEADER] {
+    pub(crate) const fn bytes(&self) -> [u8; HEADER] {
         let (length, station) = (self.length.to_le_bytes(), self.station.to_le_bytes());
         [
             length[0],

@@ -21,7 +21,8 @@ mod state;
 pub mod sync_manager;
 
 pub use address::{Configured, DatagramAddress, Logical, Position};
-pub use command::{Addressing, Command};
+pub(crate) use command::Addressing;
+pub use command::Command;
 pub use data_link::{DlControl, DlStatus, LoopControl, PortStatus};
 pub use fmmu::Fmmu;
 pub(crate) use frame::{DATAGRAM_OVERHEAD, RETURNED, mark_as_returned};

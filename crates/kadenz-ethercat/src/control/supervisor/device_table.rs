@@ -117,7 +117,7 @@ pub enum ObjectError {
 impl DeviceTable {
     /// A table of devices that are to be in OP.
     #[must_use]
-    pub fn new(devices: Vec<SubDevice>) -> Self {
+    pub(crate) fn new(devices: Vec<SubDevice>) -> Self {
         let members = devices.into_iter().enumerate().map(|(number, device)| {
             let it = device.identity;
             let status = DeviceStatus {

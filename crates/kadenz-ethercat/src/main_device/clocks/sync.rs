@@ -51,7 +51,7 @@ impl Sync {
     /// counts from the MainDevice's cycle, a multiple of it or, below zero, a part; SYNC1 from SYNC0, or,
     /// below zero, so many of the MainDevice's cycles, however many SYNC0 fall into them.
     #[must_use]
-    pub fn of_mode(mode: &ClockMode, cycle_ns: u32) -> Option<Self> {
+    pub(crate) fn of_mode(mode: &ClockMode, cycle_ns: u32) -> Option<Self> {
         let activate = (mode.activate >> 8) as u8;
         if activate & CYCLIC == 0 || activate & (SYNC0 | SYNC1) == 0 {
             return None;

@@ -99,7 +99,7 @@ impl Described {
     }
 
     /// The values to write in a change of state, in the file's order.
-    pub fn commands(&self, transition: Transition) -> impl Iterator<Item = &InitCommand> {
+    pub(crate) fn commands(&self, transition: Transition) -> impl Iterator<Item = &InitCommand> {
         let all = self.start_up.commands.iter();
         all.filter(move |it| it.transitions.contains(&transition))
     }

@@ -62,7 +62,7 @@ impl DriveSetup {
     /// # Errors
     /// [`CommissionError::Changed`] when its mapping or its units cannot be the same again, as of a different drive
     /// in its place; others when it does not answer.
-    pub fn restore(
+    pub(crate) fn restore(
         &self,
         registers: &mut Registers<'_>,
         device: &mut SubDevice,

@@ -13,7 +13,7 @@ use super::commission::CommissionError;
 
 /// An object in process data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mapped {
+pub(crate) struct Mapped {
     /// The object and sub-index; index 0 for a gap.
     pub address: Address,
     /// The length of the object in bits.
@@ -24,7 +24,7 @@ pub struct Mapped {
 
 /// All mapped objects of a device.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Mapping {
+pub(crate) struct Mapping {
     /// Objects that the MainDevice writes.
     pub outputs: Vec<Mapped>,
     /// Objects that the MainDevice reads.
@@ -36,7 +36,7 @@ impl Mapping {
     ///
     /// # Errors
     /// [`CommissionError`]: the device has no CoE, or its answer is an error.
-    pub fn learn(
+    pub(crate) fn learn(
         registers: &mut Registers<'_>,
         device: &mut SubDevice,
     ) -> Result<Self, CommissionError> {

@@ -8,13 +8,13 @@ mod units;
 
 pub use again::DriveSetup;
 pub use commission::{CommissionError, commission, is_drive};
-pub use mapping::{Mapped, Mapping};
-pub use units::{UnitSettings, Units};
+pub use units::UnitSettings;
 
 use std::f64::consts::TAU;
 
 use crate::wire::cia402::{Controlword, DriveState, Goal, OperationMode, Statusword};
 use preset::Presets;
+use units::Units;
 
 /// The value that a drive gets as its set-point every cycle.
 ///
@@ -120,7 +120,7 @@ pub struct Scale {
 impl Scale {
     /// How far the drive can count, in rad: its positions have 32 bits.
     #[must_use]
-    pub fn farthest(&self) -> f64 {
+    pub(crate) fn farthest(&self) -> f64 {
         f64::from(i32::MAX) * TAU / self.increments.abs()
     }
 }
@@ -187,7 +187,7 @@ impl Axis {
 
     /// The units that the drive reports.
     #[must_use]
-    pub const fn units(&self) -> &Units {
+    pub(crate) const fn units(&self) -> &Units {
         &self.units
     }
 
@@ -210,7 +210,7 @@ impl Axis {
     /// Writes the values that the drive had at its commissioning to all mapped outputs that the axis does not write,
     /// such as limits and digital outputs. Call it once, before the first [`write`](Self::write): the image of the
     /// outputs keeps them.
-    pub fn preset(&self, outputs: &mut [u8]) {
+    pub(crate) fn preset(&self, outputs: &mut [u8]) {
         self.presets.write(outputs);
     }
 

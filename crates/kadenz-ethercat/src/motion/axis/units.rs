@@ -30,7 +30,7 @@ pub struct UnitSettings {
 
 /// A drive's objects for its units (CiA 402-2, factor group); `None` for an object that it does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Units {
+pub(crate) struct Units {
     /// Increments of the encoder per number of motor turns (object 0x608F).
     pub encoder: Option<[u32; 2]>,
     /// Turns of the motor per number of turns of the shaft behind the gear (object 0x6091).

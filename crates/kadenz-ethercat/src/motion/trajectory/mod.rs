@@ -274,7 +274,7 @@ pub struct Sine {
 impl Sine {
     /// Bounds of its velocity and acceleration, swelling and fading with them.
     #[must_use]
-    pub fn limits(&self) -> Limits {
+    pub(crate) fn limits(&self) -> Limits {
         let (a, f) = (self.amplitude.abs(), self.frequency);
         let omega = TAU * f;
         // The step's slope is at most 15/8 a period, its bend 10/sqrt(3) a period squared.

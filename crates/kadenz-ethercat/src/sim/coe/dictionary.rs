@@ -226,7 +226,7 @@ impl Dictionary {
     ///
     /// # Errors
     /// The reason of a refusal.
-    pub fn check(&self, address: Address, state: State, value: &[u8]) -> Result<(), Abort> {
+    pub(crate) fn check(&self, address: Address, state: State, value: &[u8]) -> Result<(), Abort> {
         let entry = self.entry(address)?;
         if !entry.access.any(Access::WRITE) {
             return Err(Abort::READ_ONLY);
@@ -247,7 +247,12 @@ impl Dictionary {
     ///
     /// # Errors
     /// The reason of a refusal; the value stays.
-    pub fn write(&mut self, address: Address, state: State, value: &[u8]) -> Result<(), Abort> {
+    pub(crate) fn write(
+        &mut self,
+        address: Address,
+        state: State,
+        value: &[u8],
+    ) -> Result<(), Abort> {
         self.check(address, state, value)?;
         let range = self.entry(address)?.range();
         let target = &mut self.values[range];

@@ -1,7 +1,7 @@
 //! CoE as devices serve it: an object dictionary, its rules, and the server of its mailbox.
 //!
 //! This module has neither time nor controllers. A device hands messages to a [`CoeServer`] and sends its answers; a
-//! [`ProcessMap`] moves process data to and from a [`Dictionary`].
+//! `ProcessMap` moves process data to and from a [`Dictionary`].
 
 mod dictionary;
 mod information;
@@ -9,7 +9,7 @@ mod pdo;
 mod server;
 
 pub use dictionary::{Dictionary, DictionarySlot};
-pub use pdo::ProcessMap;
+pub(crate) use pdo::ProcessMap;
 pub use server::{CoeAnswer, CoeServer, ValueCheck};
 
 #[cfg(test)]

@@ -142,7 +142,7 @@ struct ProcessMapEntry {
 /// # Real-time safety
 /// Once made, it allocates nothing.
 #[derive(Debug, Clone, Default)]
-pub struct ProcessMap {
+pub(crate) struct ProcessMap {
     pieces: Vec<ProcessMapEntry>,
     bits: usize,
 }
@@ -150,7 +150,7 @@ pub struct ProcessMap {
 impl ProcessMap {
     /// The map of an assignment object, such as 0x1C12, by its present value. Empty where there is no such object.
     #[must_use]
-    pub fn of(dictionary: &Dictionary, assignment: u16) -> Self {
+    pub(crate) fn of(dictionary: &Dictionary, assignment: u16) -> Self {
         let mut map = Self::default();
         for pdo in counted(dictionary, assignment) {
             for (address, bits) in mapping(dictionary, pdo as u16) {
@@ -173,7 +173,7 @@ impl ProcessMap {
 
     /// Bytes of the process data.
     #[must_use]
-    pub const fn bytes(&self) -> usize {
+    pub(crate) const fn bytes(&self) -> usize {
         self.bits.div_ceil(8)
     }
 
@@ -181,7 +181,7 @@ impl ProcessMap {
     ///
     /// # Real-time safety
     /// It allocates nothing.
-    pub fn take(&self, data: &[u8], dictionary: &mut Dictionary) {
+    pub(crate) fn take(&self, data: &[u8], dictionary: &mut Dictionary) {
         let values = dictionary.raw_mut();
         for piece in &self.pieces {
             copy_bits(data, piece.bit, values, piece.value * 8, piece.bits);
@@ -192,7 +192,7 @@ impl ProcessMap {
     ///
     /// # Real-time safety
     /// It allocates nothing.
-    pub fn put(&self, dictionary: &Dictionary, data: &mut [u8]) {
+    pub(crate) fn put(&self, dictionary: &Dictionary, data: &mut [u8]) {
         let values = dictionary.raw();
         for piece in &self.pieces {
             copy_bits(values, piece.value * 8, data, piece.bit, piece.bits);

@@ -86,7 +86,7 @@ impl CoeServer {
     }
 
     /// Drops unfinished transfers, as after a change to INIT.
-    pub fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.transfer = Transfer::None;
         self.list = information::Pieces::default();
         self.came = Counter::NONE;

@@ -30,22 +30,11 @@ pub(super) struct PendingWork {
 
 /// When a frame arrived at the processing unit and at each port; [`Time::NEVER`] where it did not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Arrival {
+pub(crate) struct Arrival {
     /// At the processing unit: the time of its first bit.
     pub unit: Time,
     /// At each port, from outside.
     pub ports: [Time; 4],
-}
-
-impl Arrival {
-    /// An arrival at port 0 alone, as for a single device.
-    #[must_use]
-    pub const fn at(time: Time) -> Self {
-        Self {
-            unit: time,
-            ports: [time, Time::NEVER, Time::NEVER, Time::NEVER],
-        }
-    }
 }
 
 #[derive(Debug)]

@@ -12,7 +12,7 @@ mod sii;
 mod states;
 mod sync;
 
-pub use chip::Arrival;
+pub(crate) use chip::Arrival;
 pub(in crate::sim) use serve::Role;
 
 use super::{Application, Model, Pdi, Signal, Time};
@@ -27,8 +27,7 @@ const MAX_STEPS: u32 = 500;
 
 /// One SubDevice: its controller and its application.
 ///
-/// The effects of a datagram in the application, such as an answer to a mailbox message, happen in
-/// [`finish_frame`](Self::finish_frame).
+/// The effects of a datagram in the application, such as an answer to a mailbox message, happen at the end of the frame.
 ///
 /// # Real-time safety
 /// Passing a datagram allocates nothing.
@@ -51,7 +50,7 @@ pub struct SubDeviceController {
 impl SubDeviceController {
     /// Creates a device that gets power at `now`.
     #[must_use]
-    pub fn new(model: Model, settings: DeviceSettings, now: Time) -> Self {
+    pub(crate) fn new(model: Model, settings: DeviceSettings, now: Time) -> Self {
         let mut controller = Self {
             chip: Chip::new(model.hardware, model.sii, settings, now),
             application: model.application,
@@ -67,7 +66,7 @@ impl SubDeviceController {
     }
 
     /// Clears all volatile state, and starts again.
-    pub fn power_on(&mut self, now: Time) {
+    pub(crate) fn power_on(&mut self, now: Time) {
         self.chip.reset(now);
         self.waiting = 0;
         self.last_run = None;
@@ -78,7 +77,7 @@ impl SubDeviceController {
 
     /// When the next event of its own is due.
     #[must_use]
-    pub fn due(&self) -> Time {
+    pub(crate) fn due(&self) -> Time {
         self.due
     }
 
@@ -157,7 +156,7 @@ impl SubDeviceController {
     }
 
     /// Hands the effects of a passed frame to the application.
-    pub fn finish_frame(&mut self, now: Time) {
+    pub(crate) fn finish_frame(&mut self, now: Time) {
         self.chip.marks.stirred = false;
         self.schedule();
         self.advance(now);
@@ -249,7 +248,7 @@ impl SubDeviceController {
     }
 
     /// Sets the drift of its oscillator, in parts per million of the true speed.
-    pub fn set_drift(&mut self, ppm: f64) {
+    pub(crate) fn set_drift(&mut self, ppm: f64) {
         let chip = &mut self.chip;
         chip.settings.drift_ppm = ppm;
         chip.clock.set_drift((ppm * 1_000.0) as i64, chip.now);

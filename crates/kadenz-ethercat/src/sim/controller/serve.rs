@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Arrival, SubDeviceController};
-use crate::wire::{Command, DatagramAddress, DatagramMut, MAX_FRAME, register};
+use crate::wire::{Command, DatagramAddress, MAX_FRAME, register};
 
 /// The role of a controller for a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,39 +15,6 @@ pub(in crate::sim) enum Role {
 }
 
 impl SubDeviceController {
-    /// Passes a datagram as a single device on a wire does, without any further effects: due events, and the
-    /// application. A segment does the same, faster.
-    pub fn pass(&mut self, datagram: &mut DatagramMut<'_>, arrival: &Arrival) {
-        use crate::wire::Addressing;
-        let Some(command) = datagram.command() else {
-            return;
-        };
-        let address = datagram.address();
-        datagram.add_events(self.events());
-        let multiple = matches!(command, Command::Armw | Command::Frmw);
-        let role = match command.addressing() {
-            Addressing::None => None,
-            Addressing::Logical => {
-                let grown = self.serve_logical(command, address.raw(), datagram.data);
-                return datagram.count(grown);
-            }
-            Addressing::Broadcast => Some(Role::OneOfMany),
-            Addressing::Position if address.device() == 0 => Some(Role::Meant),
-            Addressing::Configured if self.is(address.device()) => Some(Role::Meant),
-            _ => multiple.then_some(Role::OneOfMany),
-        };
-        if matches!(
-            command.addressing(),
-            Addressing::Position | Addressing::Broadcast
-        ) {
-            datagram.set_address(address.passed());
-        }
-        if let Some(role) = role {
-            let grown = self.serve(command, role, address, datagram.data, arrival);
-            datagram.count(grown);
-        }
-    }
-
     /// Executes a datagram on registers; returns the increment of its working counter.
     pub(in crate::sim) fn serve(
         &mut self,

@@ -3,9 +3,53 @@ use crate::description::Hardware;
 use crate::sim::{Decision, Passive, StateChange};
 use crate::wire::sync_manager::SyncManagerControl;
 use crate::wire::{
-    AlControl, AlStatusCode, Command, Configured, DatagramAddress, Datagrams, DatagramsMut, Fmmu,
-    FrameWriter, Position, SyncManager,
+    Addressing, AlControl, AlStatusCode, Command, Configured, DatagramAddress, DatagramMut,
+    Datagrams, DatagramsMut, Fmmu, FrameWriter, Position, SyncManager,
 };
+
+impl Arrival {
+    /// An arrival at port 0 alone, as for a single device.
+    pub(in crate::sim) const fn at(time: Time) -> Self {
+        Self {
+            unit: time,
+            ports: [time, Time::NEVER, Time::NEVER, Time::NEVER],
+        }
+    }
+}
+
+impl SubDeviceController {
+    /// Passes a datagram as a single device on a wire does, without any further effects: due events, and the
+    /// application. A segment does the same, faster.
+    pub(in crate::sim) fn pass(&mut self, datagram: &mut DatagramMut<'_>, arrival: &Arrival) {
+        let Some(command) = datagram.command() else {
+            return;
+        };
+        let address = datagram.address();
+        datagram.add_events(self.events());
+        let multiple = matches!(command, Command::Armw | Command::Frmw);
+        let role = match command.addressing() {
+            Addressing::None => None,
+            Addressing::Logical => {
+                let grown = self.serve_logical(command, address.raw(), datagram.data);
+                return datagram.count(grown);
+            }
+            Addressing::Broadcast => Some(Role::OneOfMany),
+            Addressing::Position if address.device() == 0 => Some(Role::Meant),
+            Addressing::Configured if self.is(address.device()) => Some(Role::Meant),
+            _ => multiple.then_some(Role::OneOfMany),
+        };
+        if matches!(
+            command.addressing(),
+            Addressing::Position | Addressing::Broadcast
+        ) {
+            datagram.set_address(address.passed());
+        }
+        if let Some(role) = role {
+            let grown = self.serve(command, role, address, datagram.data, arrival);
+            datagram.count(grown);
+        }
+    }
+}
 
 /// A device on a wire of its own, and a MainDevice that sends one datagram a frame.
 pub(super) struct Bench {

@@ -188,7 +188,7 @@ impl FaultPlan {
     ///
     /// # Errors
     /// [`FullError`] above [`MAX`].
-    pub fn add_line(&mut self, planned: Planned) -> Result<PlanId, FullError> {
+    pub(crate) fn add_line(&mut self, planned: Planned) -> Result<PlanId, FullError> {
         if self.lines.len() >= MAX {
             return Err(FullError);
         }

@@ -15,15 +15,15 @@ pub(crate) const BECKHOFF: u32 = 2;
 /// Product codes.
 pub mod product {
     /// Coupler from an Ethernet cable to the E-bus of terminals.
-    pub const EK1100: u32 = 0x044C_2C52;
+    pub(crate) const EK1100: u32 = 0x044C_2C52;
     /// Coupler with standard and safe inputs and outputs.
-    pub const EK1914: u32 = 0x077A_2C52;
+    pub(crate) const EK1914: u32 = 0x077A_2C52;
     /// Eight digital outputs of 2 A.
-    pub const EL2828: u32 = 0x0B0C_3052;
+    pub(crate) const EL2828: u32 = 0x0B0C_3052;
     /// Sixteen digital outputs that switch to ground.
-    pub const EL2889: u32 = 0x0B49_3052;
+    pub(crate) const EL2889: u32 = 0x0B49_3052;
     /// Four analog inputs of -10 to 10 V.
-    pub const EL3004: u32 = 0x0BBC_3052;
+    pub(crate) const EL3004: u32 = 0x0BBC_3052;
 }
 
 /// A coupler has a cable in, the terminals behind it, and a cable out.

@@ -5,7 +5,7 @@ use super::{Controlword, DriveState};
 
 /// The drive's side of the state machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Machine {
+pub(crate) struct Machine {
     state: DriveState,
     /// The last controlword, to detect the edge of the fault reset.
     before: Controlword,
@@ -13,7 +13,7 @@ pub struct Machine {
 
 /// The outcome of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MachineOutcome {
+pub(crate) enum MachineOutcome {
     /// Nothing changed.
     Same,
     /// The state, from one to another.
@@ -33,7 +33,7 @@ impl Default for Machine {
 impl Machine {
     /// The current state.
     #[must_use]
-    pub const fn state(&self) -> DriveState {
+    pub(crate) const fn state(&self) -> DriveState {
         self.state
     }
 
@@ -48,7 +48,11 @@ impl Machine {
 
     /// Takes a controlword (the transitions of IEC 61800-7-201, figure 24). `stays_in_quick_stop` comes from object
     /// 0x605A: from 5 on the drive stays in quick stop, and may be enabled again.
-    pub fn control(&mut self, word: Controlword, stays_in_quick_stop: bool) -> MachineOutcome {
+    pub(crate) fn control(
+        &mut self,
+        word: Controlword,
+        stays_in_quick_stop: bool,
+    ) -> MachineOutcome {
         use DriveState as S;
         let reset = word.has(0x80) && !self.before.has(0x80);
         self.before = word;
@@ -75,7 +79,7 @@ impl Machine {
     }
 
     /// Enters the fault reaction.
-    pub fn fault(&mut self) -> MachineOutcome {
+    pub(crate) fn fault(&mut self) -> MachineOutcome {
         match self.state {
             DriveState::Fault | DriveState::FaultReactionActive => MachineOutcome::Same,
             state if state.has_torque() => self.go(DriveState::FaultReactionActive),
@@ -85,7 +89,7 @@ impl Machine {
 
     /// Takes notice that the axis has come to rest after a quick stop or a fault reaction. With `stays_in_quick_stop`
     /// a quick stop stays active.
-    pub fn stopped(&mut self, stays_in_quick_stop: bool) -> MachineOutcome {
+    pub(crate) fn stopped(&mut self, stays_in_quick_stop: bool) -> MachineOutcome {
         match self.state {
             DriveState::FaultReactionActive => self.go(DriveState::Fault),
             DriveState::QuickStopActive if !stays_in_quick_stop => {

@@ -5,7 +5,8 @@ mod machine;
 pub mod object;
 mod words;
 
-pub use machine::{Goal, Machine, MachineOutcome};
+pub use machine::Goal;
+pub(crate) use machine::{Machine, MachineOutcome};
 pub use words::{Controlword, DriveState, Polarity, Statusword};
 
 numbered! {

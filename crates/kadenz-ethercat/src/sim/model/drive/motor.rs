@@ -95,7 +95,7 @@ impl Motor {
 
     /// Converts radians to increments, not rounded.
     #[must_use]
-    pub fn counts(&self, radians: f64) -> f64 {
+    pub(crate) fn counts(&self, radians: f64) -> f64 {
         radians * f64::from(self.increments) / TAU
     }
 }
@@ -116,7 +116,7 @@ impl Motion {
     ///
     /// Semi-implicit Euler: the step takes viscous friction at its end, so that no friction makes it unstable;
     /// Coulomb friction stops a joint, and never reverses it.
-    pub fn step(&mut self, motor: &Motor, wanted: f64, dt: f64) {
+    pub(crate) fn step(&mut self, motor: &Motor, wanted: f64, dt: f64) {
         let wanted = wanted.clamp(-motor.peak, motor.peak);
         self.torque += (wanted - self.torque) * dt / (motor.current_lag + dt);
         let gravity = motor.gravity * self.position.sin();
