@@ -46,6 +46,7 @@ use crate::wire::register::{
 };
 use crate::wire::{Configured, Position};
 
+pub use latch::measure;
 pub use status::{ClockReport, ClockStatus, ReferenceClock, configured, survey};
 pub use sync::{Sync, SyncError, pulses_by_sii, start_sync};
 pub use topology::TopologyError;
@@ -208,19 +209,6 @@ pub struct Alignment {
     pub frames: u32,
     /// The largest difference that a clock reported, in ns.
     pub worst_ns: u64,
-}
-
-/// Takes receive times, finds the topology, and computes delays. Writes only the latch, and closes a ring's last
-/// port meanwhile. Waits, allocates.
-///
-/// # Errors
-/// [`ClockError`].
-pub fn measure(
-    registers: &mut Registers<'_>,
-    devices: &[SubDevice],
-    settings: &ClockSettings,
-) -> Result<Clocks, ClockError> {
-    latch::measure(registers, devices, settings)
 }
 
 /// The width of a SubDevice's times; `None` without a clock.

@@ -170,6 +170,13 @@ pub mod pdi_control {
     pub const LATCH: u16 = 1 << 11;
 }
 
+/// Bits of [`DC_ACTIVATION`] (ETG.1000.4; Beckhoff's ESC data sheet, section II).
+pub(crate) mod dc_activation {
+    pub(crate) const CYCLIC: u8 = 1 << 0;
+    pub(crate) const SYNC0: u8 = 1 << 1;
+    pub(crate) const SYNC1: u8 = 1 << 2;
+}
+
 /// Bits of [`SII_CONTROL`] (ETG.1000.4, table 49).
 pub mod sii_control {
     /// Allows one write.

@@ -59,7 +59,12 @@ struct LatchedTimes {
     rounds: Vec<Times>,
 }
 
-pub(super) fn measure(
+/// Takes receive times, finds the topology, and computes delays. Writes only the latch, and closes a ring's last
+/// port meanwhile. Waits, allocates.
+///
+/// # Errors
+/// [`ClockError`].
+pub fn measure(
     registers: &mut Registers<'_>,
     devices: &[SubDevice],
     settings: &ClockSettings,

@@ -2,19 +2,15 @@
 
 use std::time::Duration;
 
-use super::{Clocks, Width};
+use super::{Clocks, DeviceClock, Width};
 use crate::main_device::device::SubDevice;
 use crate::main_device::exchange::{ExchangeError, ExchangeResult, Registers, Target};
 use crate::wire::Position;
+use crate::wire::register::dc_activation::{CYCLIC, SYNC0, SYNC1};
 use crate::wire::register::{
     DC_ACTIVATION, DC_CYCLIC_CONTROL, DC_START_TIME, DC_SYNC0_CYCLE, DC_SYNC1_CYCLE, DC_SYSTEM_TIME,
 };
 use crate::wire::sii::ClockMode;
-
-/// Bits of register 0x0981 (ETG.1000.4; Beckhoff's ESC data sheet, section II).
-const CYCLIC: u8 = 1 << 0;
-const SYNC0: u8 = 1 << 1;
-const SYNC1: u8 = 1 << 2;
 
 /// How often a start that turns out to be past is tried again, each time twice as far ahead.
 const TRIES: u32 = 4;
@@ -161,15 +157,20 @@ pub fn pulses_by_sii(
     asked.collect()
 }
 
+impl Clocks {
+    fn at(&self, position: Position) -> Result<&DeviceClock, SyncError> {
+        let device = self.devices.iter().find(|it| it.position == position);
+        device.ok_or(SyncError::NoSubDevice(position))
+    }
+}
+
 /// Ends the pulses of a SubDevice.
 pub(super) fn stop(
     registers: &mut Registers<'_>,
     clocks: &Clocks,
     position: Position,
 ) -> Result<(), SyncError> {
-    let mut all = clocks.devices.iter();
-    let device = all.find(|it| it.position == position);
-    let device = device.ok_or(SyncError::NoSubDevice(position))?;
+    let device = clocks.at(position)?;
     Ok(registers.write(Target::Of(device.station), DC_ACTIVATION, &[0])?)
 }
 
@@ -230,8 +231,7 @@ fn write_sync(
     sync: &Sync,
     start: u64,
 ) -> Result<(), SyncError> {
-    let device = clocks.devices.iter().find(|it| it.position == position);
-    let device = device.ok_or(SyncError::NoSubDevice(position))?;
+    let device = clocks.at(position)?;
     let width = device.width.ok_or(SyncError::NoClock(position))?;
     let target = Target::Of(device.station);
     registers.write(target, DC_ACTIVATION, &[0])?;

@@ -3,14 +3,10 @@
 use super::clock::LocalClock;
 use super::memory::Memory;
 use crate::sim::{Signal, Time};
+use crate::wire::register::dc_activation::{CYCLIC, SYNC0, SYNC1};
 use crate::wire::register::{
     DC_ACTIVATION, DC_ACTIVATION_STATUS, DC_OFFSET, DC_START_TIME, DC_SYNC0_CYCLE, DC_SYNC1_CYCLE,
 };
-
-/// Bits of [`DC_ACTIVATION`].
-const CYCLIC: u8 = 1 << 0;
-const SYNC0: u8 = 1 << 1;
-const SYNC1: u8 = 1 << 2;
 
 /// SYNC0 and SYNC1, in system time and in the segment's.
 #[derive(Debug)]
