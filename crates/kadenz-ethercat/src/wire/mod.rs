@@ -7,11 +7,10 @@
 #[macro_use]
 mod numbered;
 
-mod address;
 pub mod cia402;
 pub mod coe;
-mod command;
 mod data_link;
+mod datagram;
 mod fmmu;
 mod frame;
 pub mod mailbox;
@@ -20,10 +19,9 @@ pub mod sii;
 mod state;
 pub mod sync_manager;
 
-pub use address::{Configured, DatagramAddress, Logical, Position};
-pub(crate) use command::Addressing;
-pub use command::Command;
 pub use data_link::{DlControl, DlStatus, LoopControl, PortStatus};
+pub(crate) use datagram::Addressing;
+pub use datagram::{Command, Configured, DatagramAddress, Logical, Position};
 pub use fmmu::Fmmu;
 pub(crate) use frame::{DATAGRAM_OVERHEAD, RETURNED, mark_as_returned};
 pub use frame::{
