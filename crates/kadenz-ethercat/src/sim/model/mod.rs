@@ -56,6 +56,4 @@ fn own_coe(device_type: u32, objects: Vec<Object>) -> Coe {
 }
 
 #[cfg(test)]
-mod bench;
-#[cfg(test)]
 mod tests;

@@ -1,4 +1,7 @@
-use super::bench::Bench;
+pub(super) mod bench;
+
+use bench::Bench;
+
 use super::terminal::{ek1100, ek1914, el2828, el2889, el3004};
 use super::{Device, Idle, sensor};
 use crate::wire::coe::{Address, Message};

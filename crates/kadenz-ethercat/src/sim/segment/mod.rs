@@ -493,6 +493,3 @@ impl Segment {
         }
     }
 }
-
-#[cfg(test)]
-mod properties;

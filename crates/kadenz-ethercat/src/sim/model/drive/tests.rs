@@ -1,7 +1,7 @@
 use std::f64::consts::TAU;
 
 use super::*;
-use crate::sim::model::bench::Bench;
+use crate::sim::model::tests::bench::Bench;
 use crate::wire::cia402::Goal;
 use proptest::prelude::*;
 

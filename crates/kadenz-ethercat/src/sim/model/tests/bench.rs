@@ -1,7 +1,7 @@
 //! A fake controller, for tests of models alone.
 
-use super::{Behaviour, Device};
 use crate::sim::coe::ProcessMap;
+use crate::sim::model::{Behaviour, Device};
 use crate::sim::{
     Application, Decision, Pdi, PdiAccessError, PdiSendError, Signal, StateChange, Time,
 };
@@ -14,15 +14,15 @@ use crate::wire::{AlStatusCode, State, SyncManager, sync_manager::SyncManagerCon
 const ROOM: usize = 16;
 
 /// The device's view of the controller.
-pub(super) struct Fake {
-    pub(super) now: Time,
+pub(in crate::sim::model) struct Fake {
+    pub(in crate::sim::model) now: Time,
     state: State,
     managers: Vec<SyncManager>,
     outputs: Vec<Vec<u8>>,
     inputs: Vec<Vec<u8>>,
     messages: Vec<Vec<u8>>,
     left: Option<(State, AlStatusCode)>,
-    pub(super) sync0: Option<u32>,
+    pub(in crate::sim::model) sync0: Option<u32>,
 }
 
 impl Pdi for Fake {
@@ -77,17 +77,17 @@ impl Pdi for Fake {
 }
 
 /// A device, its controller and its MainDevice.
-pub(super) struct Bench<B> {
-    pub(super) device: Device<B>,
-    pub(super) fake: Fake,
-    pub(super) state: State,
+pub(in crate::sim::model) struct Bench<B> {
+    pub(in crate::sim::model) device: Device<B>,
+    pub(in crate::sim::model) fake: Fake,
+    pub(in crate::sim::model) state: State,
     emergencies: Vec<Emergency>,
     /// The outputs that the MainDevice sends, by objects.
     wanted: crate::sim::coe::Dictionary,
 }
 
 impl<B: Behaviour> Bench<B> {
-    pub(super) fn new(mut device: Device<B>) -> Self {
+    pub(in crate::sim::model) fn new(mut device: Device<B>) -> Self {
         let mut fake = Fake {
             now: Time(1_000_000),
             state: State::Init,
@@ -123,7 +123,7 @@ impl<B: Behaviour> Bench<B> {
         }
     }
 
-    pub(super) fn change(&mut self, to: State) -> Result<(), AlStatusCode> {
+    pub(in crate::sim::model) fn change(&mut self, to: State) -> Result<(), AlStatusCode> {
         let change = StateChange {
             from: self.state,
             to,
@@ -144,7 +144,7 @@ impl<B: Behaviour> Bench<B> {
     }
 
     /// Goes up to a state, step by step.
-    pub(super) fn to(&mut self, state: State) -> Result<(), AlStatusCode> {
+    pub(in crate::sim::model) fn to(&mut self, state: State) -> Result<(), AlStatusCode> {
         for step in [State::PreOp, State::SafeOp, State::Op] {
             if step > self.state && step <= state {
                 self.configure();
@@ -155,7 +155,7 @@ impl<B: Behaviour> Bench<B> {
     }
 
     /// Goes down to PREOP, assigns other PDOs, and goes up to OP again.
-    pub(super) fn assign(&mut self, outputs: &[u16], inputs: &[u16]) {
+    pub(in crate::sim::model) fn assign(&mut self, outputs: &[u16], inputs: &[u16]) {
         self.change(State::PreOp).unwrap();
         for (index, pdos) in [(0x1C12, outputs), (0x1C13, inputs)] {
             let mut value = vec![pdos.len() as u8, 0];
@@ -166,11 +166,11 @@ impl<B: Behaviour> Bench<B> {
         self.to(State::Op).unwrap();
     }
 
-    pub(super) fn write(&mut self, index: u16, number: i64) {
+    pub(in crate::sim::model) fn write(&mut self, index: u16, number: i64) {
         assert!(self.wanted.set_number(Address::new(index, 0), number));
     }
 
-    pub(super) fn read(&self, index: u16) -> i64 {
+    pub(in crate::sim::model) fn read(&self, index: u16) -> i64 {
         self.device
             .objects()
             .number(Address::new(index, 0))
@@ -178,12 +178,12 @@ impl<B: Behaviour> Bench<B> {
     }
 
     /// The current inputs.
-    pub(super) fn inputs(&self, number: usize) -> &[u8] {
+    pub(in crate::sim::model) fn inputs(&self, number: usize) -> &[u8] {
         &self.fake.inputs[number]
     }
 
     /// One cycle of a millisecond.
-    pub(super) fn exchange(&mut self) {
+    pub(in crate::sim::model) fn exchange(&mut self) {
         self.fake.now = self.fake.now.after(1_000_000);
         let managers: Vec<_> = self.device.description().process_data().collect();
         for (number, direction) in managers {
@@ -201,7 +201,7 @@ impl<B: Behaviour> Bench<B> {
         self.sort();
     }
 
-    pub(super) fn wait_ms(&mut self, milliseconds: u32) {
+    pub(in crate::sim::model) fn wait_ms(&mut self, milliseconds: u32) {
         for _ in 0..milliseconds {
             self.fake.now = self.fake.now.after(1_000_000);
             if self.device.next_run() <= self.fake.now {
@@ -211,7 +211,7 @@ impl<B: Behaviour> Bench<B> {
         self.sort();
     }
 
-    pub(super) fn watchdog(&mut self) {
+    pub(in crate::sim::model) fn watchdog(&mut self) {
         self.device.watchdog_expired(&mut self.fake);
         if let Some((to, _)) = self.fake.left.take() {
             self.stands(to);
@@ -219,7 +219,7 @@ impl<B: Behaviour> Bench<B> {
         self.sort();
     }
 
-    pub(super) fn fail(&mut self, code: u16) {
+    pub(in crate::sim::model) fn fail(&mut self, code: u16) {
         self.device.fail(code, &mut self.fake);
         self.sort();
     }
@@ -235,12 +235,12 @@ impl<B: Behaviour> Bench<B> {
         }
     }
 
-    pub(super) fn emergencies(&mut self) -> Vec<Emergency> {
+    pub(in crate::sim::model) fn emergencies(&mut self) -> Vec<Emergency> {
         std::mem::take(&mut self.emergencies)
     }
 
     /// Sends a whole mailbox message; returns the answer.
-    pub(super) fn ask(&mut self, message: &[u8]) -> Vec<u8> {
+    pub(in crate::sim::model) fn ask(&mut self, message: &[u8]) -> Vec<u8> {
         let size = usize::from(self.device.description().fixed.mailboxes.receive.size);
         let mut whole = message.to_vec();
         whole.resize(size, 0);
@@ -275,7 +275,11 @@ impl<B: Behaviour> Bench<B> {
         }
     }
 
-    pub(super) fn download(&mut self, index: u16, value: &[u8]) -> Result<(), Abort> {
+    pub(in crate::sim::model) fn download(
+        &mut self,
+        index: u16,
+        value: &[u8],
+    ) -> Result<(), Abort> {
         let address = Address::new(index, 0);
         self.transfer(address, false, value)?;
         let number = self.device.objects().number(address).unwrap();
@@ -283,7 +287,7 @@ impl<B: Behaviour> Bench<B> {
         Ok(())
     }
 
-    pub(super) fn upload(&mut self, address: Address) -> Vec<u8> {
+    pub(in crate::sim::model) fn upload(&mut self, address: Address) -> Vec<u8> {
         let mut value = vec![0; 1000];
         let mut upload = Upload::new(address, false, &mut value);
         loop {
@@ -297,17 +301,17 @@ impl<B: Behaviour> Bench<B> {
 }
 
 impl<B: Behaviour> Bench<B> {
-    pub(super) fn write_entry(&mut self, address: Address, number: i64) {
+    pub(in crate::sim::model) fn write_entry(&mut self, address: Address, number: i64) {
         assert!(self.wanted.set_number(address, number));
     }
 
     /// Advances the device's own time without outputs.
-    pub(super) fn refresh(&mut self) {
+    pub(in crate::sim::model) fn refresh(&mut self) {
         self.device.sync(Signal::Sync0, &mut self.fake);
     }
 
     /// A pulse without outputs before it.
-    pub(super) fn pulse(&mut self) {
+    pub(in crate::sim::model) fn pulse(&mut self) {
         self.fake.now = self.fake.now.after(1_000_000);
         self.refresh();
     }

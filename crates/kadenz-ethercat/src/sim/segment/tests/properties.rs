@@ -1,5 +1,5 @@
-use super::tests::{line, model, tree};
-use super::*;
+use super::super::*;
+use super::{line, model, tree};
 use crate::sim::Arrival;
 use crate::wire::{Command, DatagramAddress, FrameWriter};
 use proptest::prelude::*;
