@@ -112,15 +112,6 @@ impl Hardware {
         Self { ports, ..self }
     }
 
-    /// The same with a clock that gets power only where it is used.
-    #[must_use]
-    pub const fn saving_clock_power(self) -> Self {
-        Self {
-            saves_clock_power: true,
-            ..self
-        }
-    }
-
     /// The same without distributed clocks.
     #[must_use]
     pub const fn without_clock(self) -> Self {

@@ -102,6 +102,11 @@ impl From<Duration> for Time {
     }
 }
 
+/// Whether two names of devices are the same, without regard to capital letters.
+fn is_same(one: &str, other: &str) -> bool {
+    one.to_lowercase() == other.to_lowercase()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

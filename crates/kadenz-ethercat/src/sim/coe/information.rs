@@ -60,11 +60,11 @@ impl Pieces {
             let indices = listed(dictionary, list);
             self.rest.extend(indices.flat_map(u16::to_le_bytes));
         }
-        self.next(dictionary, mailbox).ok_or(Abort::GENERAL)
+        self.next(mailbox).ok_or(Abort::GENERAL)
     }
 
     /// The next piece; `None` after the last.
-    pub(super) fn next(&mut self, _: &Dictionary, mailbox: usize) -> Option<OwnedInfo> {
+    pub(super) fn next(&mut self, mailbox: usize) -> Option<OwnedInfo> {
         if self.rest.is_empty() {
             return None;
         }

@@ -141,8 +141,8 @@ impl CoeServer {
     }
 
     /// The next piece of a list that did not fit into one message; to be sent when the mailbox is free.
-    pub fn more(&mut self, dictionary: &Dictionary, room: &mut [u8]) -> Option<usize> {
-        let piece = self.list.next(dictionary, room.len())?;
+    pub fn more(&mut self, room: &mut [u8]) -> Option<usize> {
+        let piece = self.list.next(room.len())?;
         let counter = self.next_counter();
         mailbox::write(room, Protocol::Coe, counter, |it| piece.write(it)).ok()
     }

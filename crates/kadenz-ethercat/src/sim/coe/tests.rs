@@ -180,7 +180,7 @@ proptest! {
             }
             let mut answer = [0; 32];
             pair.server.serve(&mut pair.dictionary, State::PreOp, &message, &mut answer, &mut |_, _, _| Ok(()));
-            while pair.server.more(&pair.dictionary, &mut answer).is_some() {}
+            while pair.server.more(&mut answer).is_some() {}
         }
     }
 }
@@ -317,7 +317,7 @@ fn a_dictionary_lists_all_its_objects_in_pieces() {
     let mut pair = pair(20);
     let mut pieces = vec![pair.ask(|it| Info::<&[u8]>::ListRequest(ListType::ALL).write(it))];
     let mut message = [0; 20];
-    while let Some(length) = pair.server.more(&pair.dictionary, &mut message) {
+    while let Some(length) = pair.server.more(&mut message) {
         pieces.push(Header::read(&message[..length]).unwrap().1.to_vec());
     }
     let mut list = Vec::new();

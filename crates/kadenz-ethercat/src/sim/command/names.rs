@@ -1,6 +1,6 @@
 use crate::port::Side;
 use crate::sim::file::SegmentPlan;
-use crate::sim::{CableId, DeviceId, End, Segment};
+use crate::sim::{CableId, DeviceId, End, Segment, is_same};
 
 /// Devices by position and name, each with the cable towards the MainDevice.
 #[derive(Debug, Clone, Default)]
@@ -69,11 +69,6 @@ impl SegmentNames {
         let lines = lines.map(|(position, it)| format!("{position:>3}  {}", it.name));
         lines.collect::<Vec<_>>().join("\n")
     }
-}
-
-/// Compares names as a segment file does.
-fn is_same(one: &str, other: &str) -> bool {
-    one.to_lowercase() == other.to_lowercase()
 }
 
 #[cfg(test)]

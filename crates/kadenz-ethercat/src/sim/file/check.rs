@@ -8,17 +8,13 @@ use super::kinds::Loaded;
 use super::text::{self, DeviceSection, SegmentFile};
 use super::{FileError, MAX_DEVICES, Parent, PlannedDevice, Ring, SegmentPlan, last};
 use crate::sim::fault::MAX as MAX_FAULTS;
+use crate::sim::is_same;
 use crate::text_file::TextFile;
 
 pub(super) type Load<'l> = &'l mut dyn FnMut(&str) -> Result<String, String>;
 
 /// The name of the cable back to the MainDevice, where a device is named.
 pub(super) const RING: &str = "ring";
-
-/// Whether two names are the same, without regard to capital letters.
-pub(super) fn is_same(one: &str, other: &str) -> bool {
-    one.to_lowercase() == other.to_lowercase()
-}
 
 /// A file that is being checked.
 pub(super) struct Checker<'t> {

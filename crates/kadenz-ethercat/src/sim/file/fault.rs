@@ -5,11 +5,11 @@ use std::ops::Range;
 use toml::Spanned;
 
 use super::FileError;
-use super::check::{Checker, RING, is_same};
+use super::check::{Checker, RING};
 use super::text::{self, TomlNumber};
 use crate::sim::Time;
 use crate::sim::fault::{Fault, FrameFault, Planned, When, WireFault};
-use crate::sim::{CableId, DeviceId};
+use crate::sim::{CableId, DeviceId, is_same};
 use crate::wire::{AlStatusCode, State};
 
 /// The words for faults, each with the keys that it takes besides those for its time.

@@ -336,7 +336,7 @@ impl<B: Behaviour> Device<B> {
         let size = usize::from(self.description.fixed.mailboxes.send.size);
         while pdi.room() > 0 {
             let room = &mut self.buffer[..size];
-            let Some(length) = self.server.more(&self.objects, room) else {
+            let Some(length) = self.server.more(room) else {
                 return false;
             };
             let _ = pdi.send(&self.buffer[..length], ANSWER_AFTER);
@@ -434,12 +434,6 @@ impl<B: Behaviour> Application for Device<B> {
             self.objects.set_number(missed, before + 1);
         }
         self.wake(pdi);
-    }
-
-    fn watchdog_expired(&mut self, pdi: &mut dyn Pdi) {
-        if pdi.state() == State::Op {
-            pdi.leave(State::SafeOp, AlStatusCode::WATCHDOG);
-        }
     }
 
     fn next_run(&self) -> Time {

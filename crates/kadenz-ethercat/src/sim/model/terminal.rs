@@ -5,6 +5,7 @@ use super::{Device, Idle};
 use crate::description::{Coe, Description, Pdo, PdoEntry};
 use crate::description::{Hardware, PortKind};
 use crate::wire::coe::DataType;
+use crate::wire::register::features;
 use crate::wire::sii::{
     Area, Direction, FmmuUse, Identity, Mailboxes, Protocols, SyncManagerDefault, SyncManagerUse,
     coe_details,
@@ -118,16 +119,21 @@ fn digital_outputs(mut it: Description, channels: u16) -> Device<Idle> {
     Device::new(it, Idle)
 }
 
+/// An ET1200 with enhanced SYNC units, whose clock gets power only where it is used.
+fn enhanced_et1200() -> Hardware {
+    let hardware = Hardware::et1200();
+    Hardware {
+        features: hardware.features | features::ENHANCED_SYNC,
+        saves_clock_power: true,
+        ..hardware
+    }
+}
+
 /// EL2828: eight digital outputs.
 #[must_use]
 pub fn el2828() -> Device<Idle> {
-    let hardware = Hardware::et1200();
     let mut it = Description::new(
-        Hardware {
-            features: hardware.features | crate::wire::register::features::ENHANCED_SYNC,
-            saves_clock_power: true,
-            ..hardware
-        },
+        enhanced_et1200(),
         identity(product::EL2828, 0x0011_0000),
         "EL2828",
         "EL2828 8K. Dig. Ausgang 24V, 2A",
@@ -196,7 +202,10 @@ fn restore_parameters() -> crate::description::Object {
 #[must_use]
 pub fn ek1914() -> Device<Idle> {
     let mut it = Description::new(
-        Hardware::et1100().with_ports(COUPLER).saving_clock_power(),
+        Hardware {
+            saves_clock_power: true,
+            ..Hardware::et1100().with_ports(COUPLER)
+        },
         identity(product::EK1914, 0x0012_0000),
         "EK1914",
         "EK1914 EtherCAT-Koppler (Standard- und Safety-E/A)",
@@ -301,13 +310,8 @@ fn compact_channel(number: u16) -> Pdo {
 /// EL3004: four analog inputs. Their values are entries 0x6000:17 to 0x6030:17; 0x7FFF are 10 V.
 #[must_use]
 pub fn el3004() -> Device<Idle> {
-    let hardware = Hardware::et1200();
     let mut it = Description::new(
-        Hardware {
-            features: hardware.features | crate::wire::register::features::ENHANCED_SYNC,
-            saves_clock_power: true,
-            ..hardware
-        },
+        enhanced_et1200(),
         identity(product::EL3004, 0x0015_0000),
         "EL3004",
         "EL3004 4K. Ana. Eingang +/-10V",

@@ -98,7 +98,7 @@ impl AxisModel {
     }
 
     /// Changes the mode, where it is another.
-    pub(super) fn choose(&mut self, mode: OperationMode, _motor: &Motor, _cycle_ns: u32) {
+    pub(super) fn choose(&mut self, mode: OperationMode) {
         if mode != self.mode {
             self.mode = mode;
             let integral = self.integral;

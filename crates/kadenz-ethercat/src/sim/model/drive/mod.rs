@@ -136,7 +136,7 @@ impl Drive {
         })
     }
 
-    fn obey(&mut self, moment: &Moment, objects: &mut Dictionary) -> Option<Emergency> {
+    fn obey(&mut self, objects: &mut Dictionary) -> Option<Emergency> {
         let slots = *self.slots.as_ref()?;
         let stays = Self::stays_in_quick_stop(&slots, objects);
         // Outside OP no outputs come; the object holds the value that an SDO wrote.
@@ -163,8 +163,7 @@ impl Drive {
         }
         let mode = objects.get(slots.mode) as i8;
         let mode = OperationMode::from_number(mode).unwrap_or(OperationMode::None);
-        self.axis
-            .choose(mode, &self.parameters.motor, moment.cycle_ns);
+        self.axis.choose(mode);
         None
     }
 
@@ -252,7 +251,7 @@ impl Behaviour for Drive {
         let slots = *self.slots.as_ref()?;
         // The last set-point holds until now; then the new one takes effect.
         self.go_on(&moment, objects);
-        let obeyed = self.obey(&moment, objects);
+        let obeyed = self.obey(objects);
         if moment.fresh || moment.state != State::Op {
             self.axis
                 .take(&slots, objects, &self.parameters.motor, moment.cycle_ns);
