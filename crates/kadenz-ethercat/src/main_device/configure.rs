@@ -7,9 +7,8 @@ use super::layout::Share;
 use super::sdo::SdoError;
 use super::states::{self, StateError};
 use crate::wire::register::{FMMU, FMMU_SIZE, SII_CONFIGURATION};
-use crate::wire::sii::{Direction, Image, SyncManagerUse};
-use crate::wire::sync_manager::SyncManagerControl;
-use crate::wire::{Fmmu, State, SyncManager};
+use crate::wire::sii::Image;
+use crate::wire::{Fmmu, Logical, State, SyncManager};
 
 /// The number of SyncManagers for which a controller has registers (ETG.1000.4, table 58).
 const MAX_SYNC_MANAGERS: u8 = 16;
@@ -75,27 +74,14 @@ pub fn read_process_data(
     let managers: Vec<_> = image.sync_managers().collect();
     let mut data = ProcessData::default();
     for (number, default) in (0..MAX_SYNC_MANAGERS).zip(&managers) {
-        let (direction, control) = match default.usage {
-            SyncManagerUse::Outputs => (Direction::Outputs, SyncManagerControl::OUTPUTS),
-            SyncManagerUse::Inputs => (Direction::Inputs, SyncManagerControl::INPUTS),
-            _ => continue,
+        let Some(direction) = default.usage.direction() else {
+            continue;
         };
         let pdos = assignment::read(registers, device, number, direction)?;
         let bits: u32 = pdos.iter().map(AssignedPdo::bits).sum();
         let length = u16::try_from(bits.div_ceil(8)).unwrap_or(u16::MAX);
-        if length == 0 {
-            continue;
-        }
-        let control = if default.control == 0 {
-            control
-        } else {
-            SyncManagerControl(default.control)
-        };
-        let manager = SyncManager::new(default.area.start, length, control);
-        let piece = Piece { number, manager };
-        match direction {
-            Direction::Outputs => data.outputs.push(piece),
-            Direction::Inputs => data.inputs.push(piece),
+        if length > 0 {
+            data.add(number, direction, default, length);
         }
     }
     device.process_data = data;
@@ -135,18 +121,15 @@ pub fn to_safe_op(
 /// [`ConfigureError::Fmmus`] when the SubDevice has fewer, [`ConfigureError::NoLrw`] when it does not support LRW.
 pub(crate) fn mapping(device: &SubDevice, share: &Share) -> Result<Vec<Fmmu>, ConfigureError> {
     let mut fmmus = Vec::new();
-    let mut logical = share.logical_outputs.0;
-    for piece in &device.process_data.outputs {
-        let manager = piece.manager;
-        fmmus.push(Fmmu::bytes(logical, manager.length, manager.start).writing());
-        logical += u32::from(manager.length);
-    }
-    logical = share.logical_inputs.0;
-    for piece in &device.process_data.inputs {
-        let manager = piece.manager;
-        fmmus.push(Fmmu::bytes(logical, manager.length, manager.start).reading());
-        logical += u32::from(manager.length);
-    }
+    let mut map = |pieces: &[Piece], Logical(mut logical), directed: fn(Fmmu) -> Fmmu| {
+        for SyncManager { start, length, .. } in pieces.iter().map(|it| it.manager) {
+            fmmus.push(directed(Fmmu::bytes(logical, length, start)));
+            logical += u32::from(length);
+        }
+    };
+    let data = &device.process_data;
+    map(&data.outputs, share.logical_outputs, Fmmu::writing);
+    map(&data.inputs, share.logical_inputs, Fmmu::reading);
     if !fmmus.is_empty() && device.lacks_lrw() {
         return Err(ConfigureError::NoLrw);
     }

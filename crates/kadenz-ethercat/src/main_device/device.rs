@@ -2,7 +2,7 @@
 
 use crate::wire::coe::Emergency;
 use crate::wire::register::{SYNC_MANAGER, SYNC_MANAGER_SIZE, features};
-use crate::wire::sii::{Identity, Image, Mailboxes, Protocols};
+use crate::wire::sii::{Direction, Identity, Image, Mailboxes, Protocols, SyncManagerDefault};
 use crate::wire::sync_manager::SyncManagerControl;
 use crate::wire::{Configured, DlStatus, Fmmu, Position, SyncManager};
 
@@ -75,6 +75,26 @@ pub struct ProcessData {
 }
 
 impl ProcessData {
+    /// Adds a SyncManager of a length by its default in the SII or an ESI file.
+    pub(super) fn add(
+        &mut self,
+        number: u8,
+        direction: Direction,
+        default: &SyncManagerDefault,
+        length: u16,
+    ) {
+        let (pieces, usual) = match direction {
+            Direction::Outputs => (&mut self.outputs, SyncManagerControl::OUTPUTS),
+            Direction::Inputs => (&mut self.inputs, SyncManagerControl::INPUTS),
+        };
+        let control = match default.control {
+            0 => usual,
+            own => SyncManagerControl(own),
+        };
+        let manager = SyncManager::new(default.area.start, length, control);
+        pieces.push(Piece { number, manager });
+    }
+
     /// Bytes of the process data.
     #[must_use]
     pub fn demand(&self) -> Demand {

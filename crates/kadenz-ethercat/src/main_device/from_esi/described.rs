@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::super::clocks::Sync;
-use super::super::device::{Piece, ProcessData, SubDevice};
+use super::super::device::{ProcessData, SubDevice};
 use super::super::layout::Demand;
 use super::super::mapping::{MappedEntry, MappedManager, MappedPdo};
 use crate::description::{Clock, Description, Pdo};
@@ -257,22 +257,10 @@ impl Described {
         for carried in &self.carried {
             let bits: usize = carried.pdos.iter().map(|it| self.pdos[*it].bits()).sum();
             let length = u16::try_from(bits.div_ceil(8)).unwrap_or(u16::MAX);
-            let default = self.sync_managers[usize::from(carried.number)];
-            if length == 0 || default.area.start == 0 {
-                continue;
+            let default = &self.sync_managers[usize::from(carried.number)];
+            if length > 0 && default.area.start > 0 {
+                data.add(carried.number, carried.direction, default, length);
             }
-            let (pieces, usual) = match carried.direction {
-                Direction::Outputs => (&mut data.outputs, SyncManagerControl::OUTPUTS),
-                Direction::Inputs => (&mut data.inputs, SyncManagerControl::INPUTS),
-            };
-            let control = match default.control {
-                0 => usual,
-                own => SyncManagerControl(own),
-            };
-            pieces.push(Piece {
-                number: carried.number,
-                manager: SyncManager::new(default.area.start, length, control),
-            });
         }
         data
     }
