@@ -311,16 +311,9 @@ pub(super) fn sync1_of_its_own(mode: Node<'_, '_>) -> Result<Option<u32>, EsiErr
 }
 
 /// The SII's first words, as hexadecimal bytes: PDI control and configuration, SYNC impulse, and more.
-fn configure(device: &mut Description, hexadecimal: &str) {
-    let digits: Vec<_> = hexadecimal
-        .chars()
-        .filter_map(|it| it.to_digit(16))
-        .collect();
-    let bytes: Vec<_> = digits
-        .chunks_exact(2)
-        .map(|it| (it[0] << 4 | it[1]) as u16)
-        .collect();
-    for (word, pair) in device.fixed.pdi.iter_mut().zip(bytes.chunks_exact(2)) {
-        *word = pair[0] | pair[1] << 8;
+fn configure(device: &mut Description, text: &str) {
+    let bytes = dictionary::hexadecimal(text);
+    for (word, pair) in device.fixed.pdi.iter_mut().zip(bytes.as_chunks().0) {
+        *word = u16::from_le_bytes(*pair);
     }
 }

@@ -188,7 +188,7 @@ fn default(info: Option<Node<'_, '_>>, value: Value) -> Vec<u8> {
 }
 
 /// Bytes as pairs of hexadecimal digits; skips all other letters.
-fn hexadecimal(text: &str) -> Vec<u8> {
+pub(super) fn hexadecimal(text: &str) -> Vec<u8> {
     let letters = text.chars().take(16 * Value::MAX);
     let digits = letters.filter_map(|it| it.to_digit(16));
     let digits: Vec<u8> = digits.take(2 * Value::MAX).map(|it| it as u8).collect();

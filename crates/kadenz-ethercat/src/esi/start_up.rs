@@ -4,6 +4,7 @@ use roxmltree::Node;
 
 use super::device::sync1_of_its_own;
 use super::{EsiError, xml};
+use crate::value::bytes_of_digits;
 use crate::wire::coe::Address;
 
 /// Most commands of a device, most bytes that one of them writes, and most pairs that exclude each other.
@@ -172,13 +173,9 @@ fn command(node: Node<'_, '_>) -> Result<InitCommand, EsiError> {
 /// Bytes as pairs of hexadecimal digits.
 fn bytes(node: Node<'_, '_>) -> Result<Vec<u8>, EsiError> {
     let text = node.text().unwrap_or_default();
-    let digits = text.chars().filter(|it| !it.is_whitespace());
-    let digits: Option<Vec<u8>> = digits.map(|it| Some(it.to_digit(16)? as u8)).collect();
-    let digits = digits.filter(|it| it.len().is_multiple_of(2) && it.len() <= 2 * MAX);
-    let Some(digits) = digits else {
-        let line = xml::place(node);
-        return Err(EsiError::Bytes { line });
-    };
-    let pairs = digits.chunks_exact(2);
-    Ok(pairs.map(|pair| pair[0] << 4 | pair[1]).collect())
+    let bytes = bytes_of_digits(text.chars().filter(|it| !it.is_whitespace()));
+    let line = xml::place(node);
+    bytes
+        .filter(|it| it.len() <= MAX)
+        .ok_or(EsiError::Bytes { line })
 }

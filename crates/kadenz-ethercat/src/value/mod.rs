@@ -353,18 +353,16 @@ impl EntryType {
 /// The bytes of pairs of hexadecimal digits.
 fn bytes(text: &str) -> Option<Vec<u8>> {
     let text = text.strip_prefix("0x").unwrap_or(text);
-    let digits: Option<Vec<u8>> = text
-        .chars()
-        .filter(|it| !matches!(it, ' ' | ':' | '_'))
-        .map(|it| it.to_digit(16).and_then(|it| u8::try_from(it).ok()))
-        .collect();
-    let digits = digits.filter(|it| it.len().is_multiple_of(2))?;
-    Some(
-        digits
-            .chunks(2)
-            .map(|pair| pair[0] << 4 | pair[1])
-            .collect(),
-    )
+    bytes_of_digits(text.chars().filter(|it| !matches!(it, ' ' | ':' | '_')))
+}
+
+/// Bytes of pairs of hexadecimal digits; `None` where there is another letter, or half a pair.
+pub(crate) fn bytes_of_digits(letters: impl Iterator<Item = char>) -> Option<Vec<u8>> {
+    let digits = letters.map(|it| Some(it.to_digit(16)? as u8));
+    let digits: Vec<u8> = digits.collect::<Option<_>>()?;
+    let (pairs, rest) = digits.as_chunks::<2>();
+    let bytes = pairs.iter().map(|[high, low]| high << 4 | low);
+    rest.is_empty().then(|| bytes.collect())
 }
 
 /// Returns bytes as pairs of hexadecimal digits: `02 00 ff`.
