@@ -247,7 +247,10 @@ pub fn is_passing(error: &(dyn Error + 'static)) -> bool {
         let exchange = it.downcast_ref::<ExchangeError>();
         let bring_up = it.downcast_ref::<BringUpError>();
         exchange.is_some_and(|it| !matches!(it, ExchangeError::Ended))
-            || is_timeout(it)
+            || matches!(
+                it.downcast_ref(),
+                Some(MailError::Silent { .. } | MailError::Lost { .. })
+            )
             || matches!(it.downcast_ref(), Some(DiscoverError::NoSubDevice))
             || matches!(
                 bring_up,
@@ -276,13 +279,6 @@ pub fn silent(error: &(dyn Error + 'static)) -> Option<Configured> {
         Target::At(position) => Some(Configured(FIRST_STATION.wrapping_add(position.0))),
         Target::All(_) => None,
     }
-}
-
-fn is_timeout(error: &(dyn Error + 'static)) -> bool {
-    matches!(
-        error.downcast_ref(),
-        Some(MailError::Silent { .. } | MailError::Lost { .. })
-    )
 }
 
 /// An error and its causes.

@@ -108,7 +108,7 @@ impl Expected {
     /// Brings the stand-ins to INIT, the state of all devices that [`discover`](discover::discover) finds.
     fn begin_anew(&mut self) -> Result<(), DiscoverError> {
         if let Some(link) = &mut self.stand_in {
-            let mut exchange = waiting(link);
+            let mut exchange = BlockingExchange::over(link);
             self.devices = discover::discover(&mut Registers::by(&mut exchange))?;
         }
         Ok(())
@@ -207,7 +207,7 @@ impl Expected {
         let missing = found.missing.iter().map(|it| found.devices[*it].station);
         StandInExchange {
             segment,
-            stand_in: self.stand_in.as_mut().map(waiting),
+            stand_in: self.stand_in.as_mut().map(BlockingExchange::over),
             missing: missing.collect(),
         }
     }
@@ -359,8 +359,4 @@ fn places(expected: &[SubDevice], found: &[SubDevice]) -> Vec<Option<usize>> {
     });
     let (known, newcomers): (Vec<_>, Vec<_>) = (known.collect(), newcomers.collect());
     place::places(&known, &newcomers, Serials::MayDiffer)
-}
-
-fn waiting(link: &mut Link<WirePort>) -> BlockingExchange<'_, WirePort> {
-    BlockingExchange::over(link)
 }

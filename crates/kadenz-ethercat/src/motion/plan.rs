@@ -179,17 +179,8 @@ impl AxisPlan {
         cycle: Duration,
     ) -> Result<AxisRunner, PlanError> {
         let made = commission(registers, device, self.control, &self.stated, cycle);
+        let made = made.map_err(because(device))?;
         let (position, name) = (device.position.0, device.called());
-        let made = match made {
-            Ok(made) => made,
-            Err(source) => {
-                return Err(PlanError::Commission {
-                    position,
-                    name,
-                    source,
-                });
-            }
-        };
         let (most, farthest) = (made.scale().farthest(), self.program.farthest());
         if farthest > most {
             return Err(PlanError::TooFar {
@@ -201,6 +192,15 @@ impl AxisPlan {
         }
         let program = self.program.clone();
         Ok(AxisRunner::new(made, program, self.limits, self.gains).named(name))
+    }
+}
+
+fn because(device: &SubDevice) -> impl FnOnce(CommissionError) -> PlanError {
+    let (position, name) = (device.position.0, device.called());
+    move |source| PlanError::Commission {
+        position,
+        name,
+        source,
     }
 }
 
@@ -308,11 +308,7 @@ pub fn setups(
     for runner in runners {
         let device = &mut devices[runner.axis().device()];
         let kept = DriveSetup::of(registers, device, runner.axis(), cycle);
-        all.push(kept.map_err(|source| PlanError::Commission {
-            position: device.position.0,
-            name: device.called(),
-            source,
-        })?);
+        all.push(kept.map_err(because(device))?);
     }
     Ok(all)
 }

@@ -9,9 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::fault_codes::FaultCodes;
-use crate::control::cyclic::{
-    Controller, CycleReport, Ended, Loop, LoopSettings, Observer, Phase, Timekeeper,
-};
+use crate::control::cyclic::{Controller, Ended, Loop, LoopSettings, Observer, Phase, Timekeeper};
 use crate::control::health::Health;
 use crate::control::output_requests::OutputRequests;
 use crate::control::supervisor::{DeviceTable, SegmentSupervisor};
@@ -112,12 +110,6 @@ impl LoopThreads {
         let _at_work = RunningGuard::begin(&self.at_work);
         let leaving = LeaveOpOnDrop(prepared, self.retry);
         let prepared = &mut *leaving.0;
-        let health = |report: &CycleReport<'_>| {
-            self.health.note_link(&report.counts);
-            if let Some(outcome) = &report.outcome {
-                self.health.note(outcome);
-            }
-        };
         let mut bus = Loop::new(
             &mut prepared.link,
             &mut prepared.cycle,
@@ -126,7 +118,7 @@ impl LoopThreads {
         );
         // Readers of the process image see at once which cycle was the last: to leave may take longer than a process
         // image may be old.
-        let mut observer = (&*self.timing, health, observer);
+        let mut observer = (&*self.timing, &*self.health, observer);
         bus.run_locked(settings, time, phase, controller, &mut observer)
     }
 

@@ -63,28 +63,17 @@ pub fn find(
     registers: &mut Registers<'_>,
     descriptions: &Descriptions,
 ) -> Result<(Vec<SubDevice>, Matched), BringUpError> {
-    find_chosen(registers, descriptions, |_, _| Ok(()))
-}
-
-/// As [`find`]; before any of them is configured, `choose` may [choose](Matched::choose) otherwise than their
-/// files. Waits, allocates.
-///
-/// # Errors
-/// [`BringUpError`] as of [`find`], and the error of `choose`.
-pub fn find_chosen<E: From<BringUpError>>(
-    registers: &mut Registers<'_>,
-    descriptions: &Descriptions,
-    choose: impl FnOnce(&[SubDevice], &mut Matched) -> Result<(), E>,
-) -> Result<(Vec<SubDevice>, Matched), E> {
-    let mut devices = discover::discover(registers).map_err(BringUpError::from)?;
-    let matched = configure_chosen(registers, &mut devices, descriptions, choose)?;
+    let mut devices = discover::discover(registers)?;
+    let all = |_: &[SubDevice], _: &mut Matched| Ok(());
+    let matched = configure_chosen::<BringUpError>(registers, &mut devices, descriptions, all)?;
     Ok((devices, matched))
 }
 
-/// As [`find_chosen`], with devices that are found already and in INIT. Waits, allocates.
+/// As [`find`], with devices that are found already and in INIT; before any of them is configured, `choose` may
+/// [choose](Matched::choose) otherwise than their files. Waits, allocates.
 ///
 /// # Errors
-/// As [`find_chosen`].
+/// [`BringUpError`] as of [`find`], and the error of `choose`.
 pub fn configure_chosen<E: From<BringUpError>>(
     registers: &mut Registers<'_>,
     devices: &mut [SubDevice],

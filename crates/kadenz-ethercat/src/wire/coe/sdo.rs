@@ -307,10 +307,12 @@ impl<D: AsRef<[u8]>> Response<D> {
     /// # Errors
     /// [`MailboxError::NoRoom`] where data does not fit; see [`TRANSFER_OVERHEAD`].
     pub fn write(&self, data: &mut [u8]) -> Result<usize, MailboxError> {
-        if let Self::Abort { address, code } = *self {
-            return Request::Abort { address, code }.write(data);
-        }
-        write(data, Service::SdoResponse, |room| match *self {
+        // An abort is a request, also of the server.
+        let service = match self {
+            Self::Abort { .. } => Service::SdoRequest,
+            _ => Service::SdoResponse,
+        };
+        write(data, service, |room| match *self {
             Self::Upload {
                 address,
                 complete,
