@@ -20,7 +20,7 @@ pub(crate) struct Progress {
     terminal: bool,
 }
 
-/// A bar of this length, or a spinner without one, from a template; hidden unless `is_drawn`.
+/// A bar of this length, or a spinner without one, from a template; hidden unless `is_drawn`. Dropping it clears it.
 pub(crate) fn bar(is_drawn: bool, length: Option<u64>, template: &str) -> ProgressBar {
     let bar = match length {
         _ if !is_drawn => ProgressBar::hidden(),
@@ -197,19 +197,6 @@ fn spin(words: &str, done: &mpsc::Receiver<()>) {
     let bar = bar(true, None, "{spinner} {prefix} {elapsed}").with_prefix(words.to_owned());
     while done.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout) {
         bar.tick();
-    }
-    bar.finish_and_clear();
-}
-
-impl Drop for Steps {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
     }
 }
 

@@ -68,12 +68,6 @@ impl LoadProgress {
     }
 }
 
-impl Drop for LoadProgress {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
-    }
-}
-
 /// `disk 612 MB/s written`.
 fn latest(load: &LoadRates) -> String {
     let rates = load.rates.iter();

@@ -157,11 +157,3 @@ impl WorkProgress {
         }
     }
 }
-
-impl Drop for WorkProgress {
-    fn drop(&mut self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
-}

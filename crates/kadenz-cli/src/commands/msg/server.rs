@@ -217,12 +217,6 @@ impl ServerProgress {
     }
 }
 
-impl Drop for ServerProgress {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
-    }
-}
-
 /// `3 clients, 1,200 messages, passed on 2,400 times`.
 fn words(counters: &ServerCounters) -> String {
     let mut words = format!(

@@ -88,14 +88,6 @@ impl MatrixProgress {
     }
 }
 
-impl Drop for MatrixProgress {
-    fn drop(&mut self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
-}
-
 /// A coarse span: whole seconds, or whole minutes.
 fn coarse(ns: f64) -> String {
     let seconds = (ns / 1e9).round();
