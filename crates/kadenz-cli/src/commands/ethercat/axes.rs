@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::device::Device;
-use super::running_loop::RunningLoop;
+use super::running_loop::{LoopName, RunningLoop};
 use crate::commands::interrupt;
 use crate::options::Span;
 use crate::output::{self, Outcome};
@@ -28,7 +28,7 @@ Examples:
 Exit codes: 0 the axes are not stopped, 1 they are, 2 the loop gave no answer.")]
 pub(crate) struct AxesOptions {
     #[command(flatten)]
-    how: LoopName,
+    running: LoopName,
 }
 
 /// Stop all axes of a running loop
@@ -42,7 +42,7 @@ Examples:
   kadenz ethercat stop --loop robot")]
 pub(crate) struct Stop {
     #[command(flatten)]
-    how: LoopName,
+    running: LoopName,
 }
 
 /// Let the axes of a running loop continue after a stop
@@ -59,18 +59,11 @@ Exit codes: 0 the axes move; 1 they were stopped again; 2 they do not move yet, 
 there was nothing to reset, or no loop runs.")]
 pub(crate) struct Reset {
     #[command(flatten)]
-    how: LoopName,
+    running: LoopName,
 
     /// How long to wait until all axes are enabled
     #[arg(long, value_name = "SPAN", default_value = "30s")]
     within: Span,
-}
-
-#[derive(Debug, Args)]
-struct LoopName {
-    /// Name of the loop, as given to `run --name` [default: the only running one]
-    #[arg(long = "loop", value_name = "NAME")]
-    running: Option<String>,
 }
 
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -87,21 +80,21 @@ pub(super) struct Axes<'a> {
 }
 
 pub(crate) fn print_axes(options: &AxesOptions) -> anyhow::Result<Outcome> {
-    let mut running = RunningLoop::open(options.how.running.as_deref())?;
+    let mut running = options.running.open()?;
     let status = running.client.axes()?;
     show(&running, &status)?;
     Ok(Outcome::missed_if(status.stopped.is_some()))
 }
 
 pub(crate) fn stop(options: &Stop) -> anyhow::Result<Outcome> {
-    let mut running = RunningLoop::open(options.how.running.as_deref())?;
+    let mut running = options.running.open()?;
     let by = format!("`kadenz ethercat stop`, process {}", std::process::id());
     let status = running.client.stop(Some(by))?;
     show(&running, &status)
 }
 
 pub(crate) fn reset(options: &Reset) -> anyhow::Result<Outcome> {
-    let mut running = RunningLoop::open(options.how.running.as_deref())?;
+    let mut running = options.running.open()?;
     let stop = interrupt::quietly_stop_on_interrupt()?;
     let mut status = running.client.reset()?;
     let end = Instant::now() + options.within.0;

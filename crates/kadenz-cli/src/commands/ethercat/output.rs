@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::device::{Device, DeviceSelector};
 use super::inputs::type_of;
-use super::running_loop::RunningLoop;
+use super::running_loop::LoopName;
 use super::sdo::ObjectAddress;
 use crate::options::complete;
 use crate::output::{self, Outcome};
@@ -46,9 +46,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "TYPE", value_parser = complete::<EntryType>(EntryType::COMMON), hide_possible_values = true)]
     r#type: Option<EntryType>,
 
-    /// Name of the loop, as given to `run --name` [default: the only running one]
-    #[arg(long = "loop", value_name = "NAME")]
-    running: Option<String>,
+    #[command(flatten)]
+    running: LoopName,
 }
 
 /// An output that was set.
@@ -71,7 +70,7 @@ pub(super) struct Written {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let mut running = RunningLoop::open(options.running.as_deref())?;
+    let mut running = options.running.open()?;
     let device = running.device(&options.device)?;
     let number = usize::from(device.position);
     let entry = options.object.entry();

@@ -1,6 +1,7 @@
 //! A running loop and its devices, through its control socket.
 
 use anyhow::Context as _;
+use clap::Args;
 use kadenz::ethercat::control::supervisor::DeviceStatus;
 use kadenz::ethercat::main_device::device::SubDevice;
 use kadenz::ethercat::main_device::exchange::{ExchangeError, Registers};
@@ -20,6 +21,21 @@ pub(super) struct RunningLoop {
     pub(super) client: ControlClient,
     pub(super) name: String,
     pub(super) pid: u32,
+}
+
+/// Selects a running loop.
+#[derive(Debug, Args)]
+pub(super) struct LoopName {
+    /// Name of the loop, as given to `run --name` [default: the only running one]
+    #[arg(long = "loop", value_name = "NAME")]
+    running: Option<String>,
+}
+
+impl LoopName {
+    /// Connects to the loop.
+    pub(super) fn open(&self) -> anyhow::Result<RunningLoop> {
+        RunningLoop::open(self.running.as_deref())
+    }
 }
 
 impl RunningLoop {

@@ -13,7 +13,7 @@ use kadenz::ethercat::running_loop::control_socket::ProcessImageLayout;
 use kadenz::rt::beat::Rate;
 
 use super::device::DeviceSelector;
-use super::running_loop::RunningLoop;
+use super::running_loop::{LoopName, RunningLoop};
 use super::sdo::ObjectAddress;
 use crate::commands::interrupt;
 use crate::options::Span;
@@ -41,9 +41,8 @@ Examples:
   kadenz ethercat inputs --loop robot --device 8 --outputs --units
   kadenz ethercat inputs --json | jq '.entries[] | select(.name | test(\"Position\")) | .value'")]
 pub(crate) struct Options {
-    /// Name of the loop, as given to `run --name` [default: the only running one]
-    #[arg(long = "loop", value_name = "NAME")]
-    running: Option<String>,
+    #[command(flatten)]
+    running: LoopName,
 
     /// Target: a position from 0, a name, alias:N, or all
     #[arg(long, value_name = "DEVICE", default_value = "all")]
@@ -117,7 +116,7 @@ impl EntrySelector {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let mut running = RunningLoop::open(options.running.as_deref())?;
+    let mut running = options.running.open()?;
     let layout = running.client.layout()?;
     let printer = Printer {
         name: running.name.clone(),
