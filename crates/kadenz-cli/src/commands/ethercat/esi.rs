@@ -16,25 +16,16 @@ use crate::output;
 
 /// Device descriptions of vendors.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Segment")]
 pub(crate) struct EsiOption {
     /// Configure devices by an ESI file of their vendor, or by the files of a folder: PDOs, values to write before
     /// SAFEOP, distributed clocks, names. A device without a description is configured by its own SII and dictionary
-    #[arg(
-        id = "esi",
-        long = "esi",
-        value_name = "FILE|FOLDER",
-        help_heading = "Segment"
-    )]
+    #[arg(id = "esi", long = "esi", value_name = "FILE|FOLDER")]
     path: Option<PathBuf>,
 
     /// PDOs to assign to a device, both ways, in place of the defaults of its ESI file; once for each such device:
     /// 8=0x1601,0x1A00 or 'left knee=0x1601,0x1A00'
-    #[arg(
-        long = "pdos",
-        value_name = "DEVICE=PDO,...",
-        requires = "esi",
-        help_heading = "Segment"
-    )]
+    #[arg(long = "pdos", value_name = "DEVICE=PDO,...", requires = "esi")]
     pdos: Vec<ChosenPdos>,
 }
 
@@ -62,6 +53,7 @@ impl DevicesOptions {
 
 /// Operation modes of devices.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Segment")]
 pub(crate) struct ModesOption {
     /// Operation mode of a device's distributed clock, by its name in the ESI file (`OpMode` of its `Dc`), in place
     /// of the first mode with sync signals; once for each such device: 8='DC-Synchron'
@@ -69,8 +61,7 @@ pub(crate) struct ModesOption {
         long = "dc-mode",
         value_name = "DEVICE=MODE",
         requires = "esi",
-        requires = "sync0",
-        help_heading = "Segment"
+        requires = "sync0"
     )]
     modes: Vec<ChosenMode>,
 }

@@ -147,24 +147,20 @@ pub(crate) struct Options {
 
 /// The retry time of the bring-up, and the devices that it expects.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Segment")]
 struct BringUpOptions {
     /// How long to retry bring-up while devices do not answer
-    #[arg(
-        long,
-        value_name = "SPAN",
-        default_value = "10s",
-        help_heading = "Segment"
-    )]
+    #[arg(long, value_name = "SPAN", default_value = "10s")]
     bring_up_timeout: Span,
 
     /// All devices that the segment must have, as a segment file (docs/ethercat.md); bring-up waits for them
     /// [default: the most devices that any attempt found]
-    #[arg(long, value_name = "FILE", help_heading = "Segment")]
+    #[arg(long, value_name = "FILE")]
     expect: Option<PathBuf>,
 
     /// Start with the present devices when `--bring-up-timeout` has passed; the file configures the others, which
     /// reach OP when they appear
-    #[arg(long, requires = "expect", help_heading = "Segment")]
+    #[arg(long, requires = "expect")]
     start_without_missing: bool,
 }
 
