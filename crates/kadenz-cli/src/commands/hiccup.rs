@@ -8,7 +8,7 @@ use kadenz::lab::hiccup::{HiccupExperiment, HiccupPlan, experiment};
 use kadenz::lab::measuring::Measuring;
 
 use super::outcome::{self, OutcomeOptions};
-use crate::options::{ClockOption, CpuList, Defaults, MeasureOptions, Progress, Span};
+use crate::options::{ClockOption, Defaults, MeasureOptions, Progress, Span};
 use crate::output::{self, Outcome};
 
 /// Measure how long this machine holds a sleeping thread back
@@ -69,14 +69,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let stop = options.measure.stop()?;
     let folder = measuring.session.out.clone();
     let control_folder = options.control.then(|| control_folder(&folder));
+    let cpus = options.measure.cpus.as_ref();
     let experiment_plan = HiccupExperiment {
         plan,
-        cpus: options
-            .measure
-            .cpus
-            .as_ref()
-            .map(CpuList::to_vec)
-            .unwrap_or_default(),
+        cpus: cpus.map(|it| it.iter().collect()).unwrap_or_default(),
         start_delay: options.start_delay.0,
         program: program(options),
         control: control_folder

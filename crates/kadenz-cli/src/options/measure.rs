@@ -15,7 +15,7 @@ use kadenz::rt::sleep::{SleeperKind, SleeperOptions};
 use kadenz::rt::tuning::{CpuSet, Policy, Tuning};
 
 use super::request::request;
-use super::{CpuList, Span, complete};
+use super::{Span, complete};
 
 /// Options of a measurement.
 #[derive(Clone, Debug, Args)]
@@ -69,11 +69,11 @@ pub(crate) struct MeasureOptions {
 
     /// CPUs the measuring thread may run on, for example 0,2-3
     #[arg(long, value_name = "CPUS", help_heading = "Tuning")]
-    pub(crate) cpus: Option<CpuList>,
+    pub(crate) cpus: Option<CpuSet>,
 
     /// Keep everything else off these CPUs and measure there; restores them afterwards
     #[arg(long, value_name = "CPUS", help_heading = "Tuning")]
-    shield: Option<CpuList>,
+    shield: Option<CpuSet>,
 
     /// Lock memory and touch stack and heap in advance [default: with a real-time policy]
     #[arg(long, overrides_with = "no_lock", help_heading = "Tuning")]
@@ -180,14 +180,14 @@ pub(crate) fn beats(rate: Rate, count: Option<u64>, duration: Duration) -> anyho
 
 /// The clock of experiments that may use another than the beat's.
 #[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Tuning")]
 pub(crate) struct ClockOption {
     /// Clock to read
     #[arg(
         long,
         value_name = "CLOCK",
         value_parser = complete::<ClockKind>(ClockKind::ALL),
-        default_value = "monotonic",
-        help_heading = "Tuning"
+        default_value = "monotonic"
     )]
     pub(crate) clock: ClockKind,
 }
@@ -213,7 +213,7 @@ impl MeasureOptions {
                 ..session_plan(defaults.experiment, self.out.as_deref())
             },
             tuning: self.tuning(policy)?,
-            shield: self.shield.as_ref().map(CpuList::set),
+            shield: self.shield.clone(),
             sleeper: sleeper.unwrap_or(SleeperKind::recommended()),
             sleeper_options: SleeperOptions {
                 spin_margin: self.spin_margin.0,
@@ -261,7 +261,7 @@ impl MeasureOptions {
         let (Some(cpus), Some(shield)) = (&self.cpus, &self.shield) else {
             return Ok(());
         };
-        let outside = cpus.set().without(&shield.set());
+        let outside = cpus.without(shield);
         anyhow::ensure!(
             outside.is_empty(),
             "`--cpus` names CPUs {outside}, which are not in `--shield`; shield them too, or leave them out"
@@ -303,11 +303,7 @@ impl MeasureOptions {
         Ok(Tuning {
             policy,
             lock_memory: (self.lock || real_time) && !self.no_lock,
-            cpus: self
-                .cpus
-                .as_ref()
-                .or(self.shield.as_ref())
-                .map(CpuList::set),
+            cpus: self.cpus.as_ref().or(self.shield.as_ref()).cloned(),
             cpu_dma_latency_us: self.cpu_dma_latency.map(microseconds).transpose()?,
             timer_slack_ns: self.timer_slack.map(Span::as_ns),
         })
@@ -326,7 +322,7 @@ impl MeasureOptions {
         }
         for (name, cpus) in [("cpus", &self.cpus), ("shield", &self.shield)] {
             if let Some(cpus) = cpus {
-                session.set(name, cpus.to_vec());
+                session.set(name, cpus.iter().collect::<Vec<_>>());
             }
         }
         if measuring.sleeper == SleeperKind::Spin {
@@ -336,13 +332,13 @@ impl MeasureOptions {
 }
 
 /// Refuses CPUs that do not exist: the system would run the thread on any.
-fn ensure_they_exist(option: &str, cpus: Option<&CpuList>) -> anyhow::Result<()> {
+fn ensure_they_exist(option: &str, cpus: Option<&CpuSet>) -> anyhow::Result<()> {
     let mut online = CpuSet::default();
     let there = host::online_cpus(&Root::system());
     for cpu in there.into_iter().filter_map(|cpu| cpu.try_into().ok()) {
         online.insert(cpu);
     }
-    let absent = cpus.map(|cpus| cpus.set().without(&online));
+    let absent = cpus.map(|cpus| cpus.without(&online));
     let Some(absent) = absent.filter(|absent| !absent.is_empty() && !online.is_empty()) else {
         return Ok(());
     };

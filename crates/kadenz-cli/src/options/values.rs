@@ -1,5 +1,4 @@
-//! Values of options: completion in a shell, lists of CPUs in the form of `taskset -c` (`0,2-3`), and a command in one
-//! argument.
+//! Values of options: completion in a shell, and a command in one argument.
 
 use std::error::Error;
 use std::ffi::OsStr;
@@ -13,7 +12,6 @@ use clap::builder::{PathBufValueParser, PossibleValue, TypedValueParser};
 use clap::{Arg, Command};
 use kadenz::lab::timer::going_on;
 use kadenz::rt::beat::Overrun;
-use kadenz::rt::tuning::{CpuSet, ParseCpuSetError};
 
 /// Parses a value by its [`FromStr`]; help and completion scripts list these values, which need not be all.
 pub(crate) fn complete<T>(values: impl IntoIterator<Item = impl Display>) -> Completed<T> {
@@ -61,30 +59,6 @@ where
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         Some(Box::new(self.values.iter().map(PossibleValue::new)))
-    }
-}
-
-/// CPUs by number, ascending, each once; at least one.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct CpuList(CpuSet);
-
-impl CpuList {
-    /// The set in the form of kadenz-rt.
-    pub(crate) fn set(&self) -> CpuSet {
-        self.0.clone()
-    }
-
-    /// One by one.
-    pub(crate) fn to_vec(&self) -> Vec<usize> {
-        self.0.iter().collect()
-    }
-}
-
-impl FromStr for CpuList {
-    type Err = ParseCpuSetError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.parse().map(Self)
     }
 }
 

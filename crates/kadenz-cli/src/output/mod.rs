@@ -18,6 +18,7 @@ use std::sync::OnceLock;
 
 use kadenz::report::document::{Answer, Document};
 use kadenz::report::text::{Text, is_hidden, one_line, visible};
+use kadenz::rt::tuning::Measure;
 use serde::Serialize;
 
 pub(crate) use options::{
@@ -278,6 +279,19 @@ pub(crate) fn json_line<T: Serialize>(value: &T) -> anyhow::Result<bool> {
 pub(crate) fn note(text: &str) {
     if !is_quiet() {
         complain(text);
+    }
+}
+
+/// Prints the settings that the system refused, each with its remedy.
+pub(crate) fn note_refused<'m>(measures: impl IntoIterator<Item = &'m Measure>) {
+    for measure in measures.into_iter().filter(|it| !it.ok) {
+        let reason = measure.reason.as_deref().unwrap_or("no reason was given");
+        let remedy = measure.remedy.as_ref();
+        let remedy = remedy.map_or_else(String::new, |it| format!("; remedy: {it}"));
+        note(&format!(
+            "{} not granted, {} in force ({reason}){remedy}",
+            measure.requested, measure.granted
+        ));
     }
 }
 

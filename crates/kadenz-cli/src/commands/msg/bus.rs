@@ -215,13 +215,5 @@ pub(super) fn words_of_trouble(error: &RecvError) -> String {
 
 /// Reports the settings that the provider requested and did not get: above all a receive buffer that is too short.
 pub(super) fn note_refused(bus: &Bus) {
-    for measure in bus.measures().iter().filter(|it| !it.ok) {
-        let reason = measure.reason.as_deref().unwrap_or("no reason was given");
-        let remedy = measure.remedy.as_ref();
-        let remedy = remedy.map_or_else(String::new, |it| format!("; remedy: {it}"));
-        output::note(&format!(
-            "{} not granted, {} in force ({reason}){remedy}",
-            measure.requested, measure.granted
-        ));
-    }
+    output::note_refused(&bus.measures());
 }

@@ -19,7 +19,7 @@ use kadenz::rt::tuning::{CpuSet, Measure, Policy};
 pub(crate) use self::granted::as_a_shell_says;
 use self::granted::{ProgramExit, RunReport};
 use super::outcome;
-use crate::options::{CpuList, POLICIES, Span, complete, session_plan, timer_slack};
+use crate::options::{POLICIES, Span, complete, session_plan, timer_slack};
 use crate::output::{self, Outcome};
 
 /// Start a program under a chosen tuning, and print which measures were granted.
@@ -61,12 +61,12 @@ pub(crate) struct Options {
 
     /// CPUs the program may run on, for example 0,2-3
     #[arg(long, value_name = "CPUS")]
-    cpus: Option<CpuList>,
+    cpus: Option<CpuSet>,
 
     /// Keep everything else off these CPUs while the program runs, and run it there; restores everything when it ends
     /// (needs root, see docs/shield.md)
     #[arg(long, value_name = "CPUS")]
-    shield: Option<CpuList>,
+    shield: Option<CpuSet>,
 
     /// Keep CPUs out of idle states that take longer than this to leave while the program runs: holds
     /// PM QoS /dev/cpu_dma_latency there (whole machine). Costs power; 0us is what cyclictest holds
@@ -144,12 +144,12 @@ struct ProgramPlacement {
 
 fn place(options: &Options) -> ProgramPlacement {
     let (shield_view, shield) = match &options.shield {
-        Some(cpus) => session::raise(&cpus.set()),
+        Some(cpus) => session::raise(cpus),
         None => (ShieldView::default(), None),
     };
     let cpus = options.cpus.as_ref().or(options.shield.as_ref());
     let mut place = ProgramPlacement {
-        cpus: cpus.map(CpuList::set),
+        cpus: cpus.cloned(),
         enter: shield_view.entrance.map(|entrance| entrance.procs_path()),
         measures: shield_view.measures,
         _awake: None,

@@ -23,12 +23,13 @@ use kadenz::report::statistics::Percent;
 use kadenz::report::summary::Summary;
 use kadenz::report::text::{shell_path, shell_quoted};
 use kadenz::rt::beat::{Overrun, Rate};
+use kadenz::rt::tuning::CpuSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::outcome;
-use crate::options::{CpuList, Span, StdinOption, complete, folder, pace};
+use crate::options::{Span, StdinOption, complete, folder, pace};
 use crate::output::{self, Outcome};
 pub(crate) use bus::Bus;
 use rounds::ChildRounds;
@@ -104,7 +105,7 @@ pub(crate) struct Options {
 
     /// C: the CPUs to shield [default: the isolated ones, else the last]
     #[arg(long, value_name = "CPUS", help_heading = "Tuning")]
-    shield: Option<CpuList>,
+    shield: Option<CpuSet>,
 
     /// S: how long before its beat the loop wakes up to spin
     #[arg(

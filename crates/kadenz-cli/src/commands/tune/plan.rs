@@ -12,10 +12,11 @@ use kadenz::report::numbers;
 use kadenz::report::verdict::Plan;
 use kadenz::rt::doctor::Machine;
 use kadenz::rt::host::Root;
+use kadenz::rt::tuning::CpuSet;
 
 use super::rights::{self, Refused};
 use super::{LoadChoice, Options};
-use crate::options::{CpuList, Span, session_plan};
+use crate::options::{Span, session_plan};
 use crate::output;
 
 /// How long a round runs before its first counted beat: the first wake-ups of a process fault pages in, which a
@@ -30,7 +31,7 @@ const BESIDE: Duration = Duration::from_millis(400);
 pub(super) struct TunePlan {
     pub(super) matrix: MatrixPlan,
     /// The CPUs of C, if there is one to spare.
-    pub(super) shield: Option<CpuList>,
+    pub(super) shield: Option<CpuSet>,
     /// Beats of a round, without warm-up.
     pub(super) beats: u64,
     /// Whether some requested combinations are unavailable.
@@ -91,7 +92,7 @@ pub(super) fn of(options: &Options) -> anyhow::Result<TunePlan> {
     set_parameters(&mut session, options, &schedule, round);
     session.set("cells_asked", list(&asked));
     if let Some(cpus) = &shield {
-        session.set("shield", cpus.set().to_string());
+        session.set("shield", cpus.to_string());
     }
     if !refused.is_empty() {
         let words: Vec<String> = refused.iter().map(Refused::words).collect();
@@ -104,7 +105,7 @@ pub(super) fn of(options: &Options) -> anyhow::Result<TunePlan> {
         priority: options.priority,
         shield: shield
             .iter()
-            .flat_map(CpuList::to_vec)
+            .flat_map(CpuSet::iter)
             .filter_map(|cpu| cpu.try_into().ok())
             .collect(),
         not_granted: refused.iter().map(Refused::noted).collect(),
@@ -122,7 +123,7 @@ pub(super) fn of(options: &Options) -> anyhow::Result<TunePlan> {
 }
 
 /// The CPU for the loop, on a machine with one to spare.
-fn cpu_to_give_away() -> Option<CpuList> {
+fn cpu_to_give_away() -> Option<CpuSet> {
     Machine::read(&Root::system()).loop_cpus()?.parse().ok()
 }
 

@@ -4,9 +4,7 @@ use kadenz::record::run::matrix::{Combination, Measure};
 use kadenz::record::run::tune::NotGranted;
 use kadenz::rt::host::{Root, idle};
 use kadenz::rt::shield;
-use kadenz::rt::tuning::{self, Policy, Tuning};
-
-use crate::options::CpuList;
+use kadenz::rt::tuning::{self, CpuSet, Policy, Tuning};
 
 /// An unavailable measure, with the reason.
 pub(super) struct Refused {
@@ -66,7 +64,7 @@ impl Refused {
 /// The measures of `cells` that are unavailable to this user on this machine.
 pub(super) fn refused(
     priority: u8,
-    shield: Option<&CpuList>,
+    shield: Option<&CpuSet>,
     cells: &[Combination],
 ) -> Vec<Refused> {
     let wanted = |taken: fn(&Combination) -> bool| cells.iter().any(taken);
@@ -117,13 +115,13 @@ fn idle_refused(root: &Root) -> Option<Refused> {
     Some(Refused::of(Measure::Idle, refusal))
 }
 
-fn shield_refused(cpus: Option<&CpuList>) -> Option<Refused> {
+fn shield_refused(cpus: Option<&CpuSet>) -> Option<Refused> {
     let Some(cpus) = cpus else {
         let reason = "this machine has one CPU, and none to give away".to_owned();
         return Some(Refused::new(Measure::Cpu, reason, None));
     };
     // Raised and lowered again before the first round.
-    let refusal = shield::raise(&cpus.set()).err()?;
+    let refusal = shield::raise(cpus).err()?;
     let (reason, remedy) = (refusal.to_string(), refusal.remedy());
     Some(Refused::new(Measure::Cpu, reason, remedy))
 }

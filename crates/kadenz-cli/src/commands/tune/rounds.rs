@@ -62,7 +62,7 @@ impl<'a> ChildRounds<'a> {
             with("spin-margin", options.spin_margin.to_string());
         }
         if let (true, Some(cpus)) = (cell.has(Measure::Cpu), &self.plan.shield) {
-            with("shield", cpus.set().to_string());
+            with("shield", cpus.to_string());
         }
         if cell.has(Measure::Idle) {
             with("cpu-dma-latency", "0us".to_owned());

@@ -8,7 +8,7 @@ use kadenz::lab::udp::echo::{EchoDevice, EchoPlan, Echoed, Listening, StampClock
 use kadenz::report::document::{Answer, Document, Version};
 use kadenz::report::numbers;
 use kadenz::rt::beat::Rate;
-use kadenz::rt::tuning::{self, AppliedTuning, Policy, Tuning};
+use kadenz::rt::tuning::{self, AppliedTuning, CpuSet, Policy, Tuning};
 use kadenz::udp::device::Policy as EchoPolicy;
 use kadenz::udp::wire::Name;
 use schemars::JsonSchema;
@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::address;
 use super::socket::{SocketOptions, TokenOption, per_second, wall_clock};
 use crate::commands::interrupt;
-use crate::options::{CpuList, POLICIES, Span, StdinOption, complete};
+use crate::options::{POLICIES, Span, StdinOption, complete};
 use crate::output::{self, Outcome};
 
 /// Answer the packets of a controller, as a robot's device does.
@@ -60,7 +60,7 @@ pub(crate) struct Options {
 
     /// CPUs it may run on, for example 0,2-3
     #[arg(long, value_name = "CPUS", help_heading = "Tuning")]
-    cpus: Option<CpuList>,
+    cpus: Option<CpuSet>,
 
     /// Wake before the next periodic request and warm the caches; costs a tenth of a CPU at 100 Hz, up to two fifths at
     /// 1 kHz and beyond
@@ -118,15 +118,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let applied = tune(options);
     let of_thread = applied.iter().flat_map(|it| &it.measures);
     let measures = device.port().granted().measures.iter().chain(of_thread);
-    for refused in measures.filter(|measure| !measure.ok) {
-        let reason = refused.reason.as_deref().unwrap_or("no reason was given");
-        let remedy = refused.remedy.as_ref();
-        let remedy = remedy.map_or_else(String::new, |it| format!("; remedy: {it}"));
-        let (asked, granted) = (&refused.requested, &refused.granted);
-        output::note(&format!(
-            "{asked} not granted, {granted} in force ({reason}){remedy}"
-        ));
-    }
+    output::note_refused(measures);
     let address = device.port().local_address();
     if options.stamps == StampsOption::Wall {
         output::note(&format!("stamps by the wall clock: {}", wall_clock()));
@@ -149,7 +141,7 @@ fn tune(options: &Options) -> Option<AppliedTuning> {
     Some(tuning::apply(&Tuning {
         policy,
         lock_memory: policy != Policy::Other,
-        cpus: options.cpus.as_ref().map(CpuList::set),
+        cpus: options.cpus.clone(),
         ..Tuning::default()
     }))
 }
