@@ -125,10 +125,10 @@ commands! {
         Experiment(experiment::Experiment) in measure = experiment::run => "experiment": experiment::Repeated<'_>;
         Campaign(campaign::Options) in measure = campaign::run, campaign::schemas
             => "campaign": kadenz::report::campaign::CampaignReport, "plan": campaign::Planned;
-        Load(load::Options) in measure = load::run => "load": load::report::LoadReport<'_>;
+        Load(load::Options) in measure = load::run => "load": load::LoadReport<'_>;
         #[command(subcommand)]
         Log(log::Log) in messages = log::run, log::schemas;
-        Run(run::Options) in fix = run::run => "granted": run::granted::RunReport<'_>;
+        Run(run::Options) in fix = run::run => "granted": run::RunReport<'_>;
         Wire(wire::Options) in measure = wire::run => "wire": wire::WireTimes;
         #[command(subcommand)]
         Testbed(testbed::Testbed) in measure = testbed::run, testbed::schemas;

@@ -2,7 +2,6 @@
 
 mod check;
 mod runs;
-mod texts;
 
 use std::path::{Path, PathBuf};
 
@@ -91,7 +90,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     };
     let stop = stop_on_interrupt()?;
     let ended = runs::measure(&mut campaign, options.stop_on_failure, &stop);
-    let left = texts::report_runs(&campaign)?;
+    let left = runs::report_runs(&campaign)?;
     ended?;
     Ok(match (campaign.failures(), left) {
         (0, 0) => Outcome::Kept,
@@ -175,7 +174,7 @@ impl Planned {
             rounds: plan.rounds,
             measuring_ns: time.and_then(|it| u64::try_from(it.as_nanos()).ok()),
             runs: runs.collect(),
-            headline: texts::beginning(plan, plan.count()),
+            headline: runs::beginning(plan, plan.count()),
         }
     }
 }

@@ -2,24 +2,29 @@
 
 #[cfg(all(feature = "camera", target_os = "linux"))]
 mod camera;
-mod peer;
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::Args;
 use kadenz::lab::check::{Answering, CheckPlan, MessagesPlan, NetworkPlan, TIMEOUT, check};
 use kadenz::lab::floor::FloorPlan;
+use kadenz::lab::stop::Stop;
 use kadenz::lab::testbed::inside::PacketSchedule;
 use kadenz::lab::testbed::model::Receivers;
+use kadenz::lab::udp::discover::{DiscoverPlan, address_as_name, discover};
+use kadenz::lab::udp::probe::Device;
 use kadenz::lab::udp::wiring::Wiring;
+use kadenz::lab::udp::{ECHO_PORT, any_like};
 use kadenz::msg::provider::DEFAULT_URL;
 use kadenz::report::numbers;
 use kadenz::rt::beat::Rate;
+use kadenz::rt::net::port::PortOptions;
 use kadenz::rt::tuning::Policy;
 
 use super::cheapest;
 use super::outcome::{self, OutcomeOptions};
-use super::udp::PathOption;
+use super::udp::{DISCOVERY, PathOption, resolve};
 use crate::options::{Defaults, MeasureOptions, Progress, Size, Span};
 use crate::output::{self, Outcome};
 
@@ -117,7 +122,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let plan = options.plan()?;
     let stop = options.measure.stop()?;
     if let Some(network) = &plan.network {
-        peer::must_answer(network, &stop)?;
+        must_answer(network, &stop)?;
     }
     #[cfg(all(feature = "camera", target_os = "linux"))]
     options.camera.must_answer()?;
@@ -230,7 +235,7 @@ impl Options {
         }
         let answering = match &self.peer {
             None => Answering::Loopback,
-            Some(peer) => Answering::Peer(peer::device(peer)?),
+            Some(peer) => Answering::Peer(device(peer)?),
         };
         let wiring = match &answering {
             Answering::Loopback => Wiring::default(),
@@ -246,5 +251,69 @@ impl Options {
             answering,
             payload_bytes: usize::try_from(self.payload.0)?,
         }))
+    }
+}
+
+/// Parses a device's address as a user types it.
+fn device(text: &str) -> anyhow::Result<Device> {
+    let address = resolve(text, ECHO_PORT)?;
+    Ok(Device {
+        name: address_as_name(address),
+        address,
+    })
+}
+
+/// Checks that the device answers, before the check spends a minute on it.
+fn must_answer(network: &NetworkPlan, stop: &Stop) -> anyhow::Result<()> {
+    let Answering::Peer(device) = &network.answering else {
+        return Ok(());
+    };
+    let to = device.address;
+    let found = discover(
+        &DiscoverPlan {
+            to,
+            wait: DISCOVERY,
+            most: 1,
+            token: None,
+            port: PortOptions {
+                local: any_like(to),
+                ..PortOptions::default()
+            },
+        },
+        stop,
+    )?;
+    anyhow::ensure!(
+        !found.is_empty() || stop.requested(),
+        "no device answers on {to}; run `kadenz udp echo --bind {}` there, without a token, and let UDP \
+         port {} through its firewall",
+        everywhere(to),
+        to.port()
+    );
+    Ok(())
+}
+
+/// The address on which an echo must listen to receive what this host sends to `to`.
+fn everywhere(to: SocketAddr) -> String {
+    let any = any_like(to).ip();
+    match to.port() {
+        ECHO_PORT => any.to_string(),
+        port => SocketAddr::new(any, port).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_remedy_can_be_typed_on_the_device() {
+        for (to, bind) in [
+            ("10.0.0.5:6176", "0.0.0.0"),
+            ("10.0.0.5:7", "0.0.0.0:7"),
+            ("[fe80::1]:6176", "::"),
+            ("[fe80::1]:7", "[::]:7"),
+        ] {
+            assert_eq!(everywhere(to.parse().unwrap()), bind);
+        }
     }
 }

@@ -25,7 +25,6 @@ mod sim;
 mod state;
 #[cfg(target_os = "linux")]
 mod stats;
-mod value;
 
 pub(crate) use run::check_cycle;
 pub(crate) use segment::{Virtual, check_interface};

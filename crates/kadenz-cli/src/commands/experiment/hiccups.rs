@@ -7,8 +7,8 @@ use kadenz::report::statistics::Percent;
 use kadenz::report::summary::SeriesSummary;
 
 use super::steps::Step;
-use super::table::{Row, named, published, table, value, whole};
 use super::{ExperimentPlan, Output, StepRun};
+use super::{Row, named, published, table, value, whole};
 use crate::options::Span;
 use kadenz::report::document::Document;
 

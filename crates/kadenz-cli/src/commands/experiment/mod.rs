@@ -5,7 +5,6 @@ mod messages;
 mod network;
 mod ros;
 mod steps;
-mod table;
 mod timers;
 mod tuning;
 
@@ -13,16 +12,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
-use kadenz::report::document::{Answer, Document};
-use kadenz::report::html;
-use kadenz::report::summary::Summary;
+use kadenz::report::document::{Answer, Document, Table};
+use kadenz::report::summary::{SeriesSummary, Summary};
+use kadenz::report::{html, numbers};
 use schemars::JsonSchema;
 use serde::Serialize;
+use steps::Step;
 
-use super::{interrupt::stop_on_interrupt, outcome};
+use super::interrupt::stop_on_interrupt;
+use super::outcome;
 use crate::options::{folder, folder_or_now};
 use crate::output::{self, Outcome};
-use steps::Step;
 
 /// Repeat a published experiment here, and set the result beside the published one
 ///
@@ -190,4 +190,44 @@ impl Answer for Repeated<'_> {
     fn document(&self) -> Document {
         self.tables.clone()
     }
+}
+
+/// A row: each cell with the header of its column.
+type Row = Vec<(&'static str, String)>;
+
+/// A table of rows that have the same columns, names first.
+fn table(rows: impl IntoIterator<Item = Row>) -> Table {
+    let rows: Vec<Row> = rows.into_iter().collect();
+    let first = rows.first().into_iter().flatten();
+    let head: Vec<&str> = first.map(|(head, _)| *head).collect();
+    let cells = |row: Row| row.into_iter().map(|(_, cell)| cell).collect();
+    Table::new(&head, 1, rows.into_iter().map(cells).collect())
+}
+
+/// A row as a source gives it, its cells separated by `|`.
+fn published(head: &[&'static str], cells: &str) -> Row {
+    let cells = cells.split('|').map(|it| it.trim().to_owned());
+    head.iter().copied().zip(cells).collect()
+}
+
+/// The name of a row, with a note where its policy was refused.
+fn named(name: &str, series: &SeriesSummary) -> String {
+    let tuning = &series.series.tuning;
+    let refused = tuning
+        .iter()
+        .find(|measure| measure.name == "policy" && !measure.ok);
+    match refused {
+        Some(policy) => format!("{name} (refused: {})", policy.granted),
+        None => name.to_owned(),
+    }
+}
+
+/// Nanoseconds; `-` for a value that the source omits, or that the sample does not support.
+fn value(ns: Option<f64>) -> String {
+    ns.map_or_else(|| "-".to_owned(), numbers::value)
+}
+
+/// As [`value`], of whole nanoseconds.
+fn whole(ns: Option<i64>) -> String {
+    value(ns.map(|ns| ns as f64))
 }

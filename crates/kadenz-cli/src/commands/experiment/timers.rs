@@ -7,8 +7,8 @@ use kadenz::report::statistics::Percent;
 use kadenz::report::summary::{SeriesSummary, Summary};
 
 use super::steps::Step;
-use super::table::{Row, named, published, table, value, whole};
 use super::{ExperimentPlan, Output, StepRun};
+use super::{Row, named, published, table, value, whole};
 use kadenz::report::document::Document;
 
 /// Measure whether a timer keeps a timeout and a rate, at every policy, idle and busy

@@ -11,8 +11,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::bus::{BusEvent, BusOption, BusReceiver};
+use super::shown;
 use super::types::{self, TypesOption};
-use super::{shown, stamp};
 use crate::options::Span;
 use crate::output::{self, Outcome, Printed};
 
@@ -162,7 +162,7 @@ impl Options {
 
 impl Echoed {
     fn of(raw: &Raw<'_>, said: EchoedMessage, known: &KnownTypes, url: &str) -> Self {
-        let came = stamp::came(&raw.delivery);
+        let came = shown::came(&raw.delivery);
         let fingerprint = raw.fingerprint();
         let (mut message, mut field, mut hint) = (None, None, None);
         match &said {
@@ -176,9 +176,9 @@ impl Echoed {
         let is_decoded = message.is_some() || field.is_some();
         Self {
             channel: raw.channel,
-            wall_ns: stamp::wall_ns(came),
+            wall_ns: shown::wall_ns(came),
             monotonic_ns: came.as_ns(),
-            sender: stamp::sender(url, raw.delivery.info.sender),
+            sender: shown::sender(url, raw.delivery.info.sender),
             sequence: raw.delivery.info.sequence.map(|it| it.number),
             r#type: known.name(fingerprint),
             fingerprint,
@@ -196,7 +196,7 @@ impl Echoed {
         format!(
             "{}  {}  {}  {} B  from {}{}",
             output::name(self.channel.as_str()),
-            stamp::time_of_day(self.wall_ns),
+            shown::time_of_day(self.wall_ns),
             types::called(self.r#type.as_deref(), self.fingerprint),
             self.bytes,
             self.sender,

@@ -19,7 +19,6 @@ mod publisher;
 mod server;
 mod shown;
 mod spy;
-mod stamp;
 pub(super) mod table;
 mod r#type;
 pub(super) mod types;

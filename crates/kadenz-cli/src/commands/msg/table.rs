@@ -10,7 +10,7 @@ use kadenz::report::numbers;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::stamp;
+use super::shown;
 use super::types;
 
 /// Mark for an unknown value, or one that a sample does not support.
@@ -149,7 +149,7 @@ impl HeardSender {
     fn of(figures: &SenderFigures, url: &str) -> Self {
         let loss = figures.loss;
         Self {
-            sender: stamp::sender(url, figures.sender),
+            sender: shown::sender(url, figures.sender),
             messages: figures.messages,
             lost: loss.map(|it| it.lost),
             duplicated: loss.map(|it| it.duplicated),
@@ -208,7 +208,7 @@ pub(super) fn loss_across_channels(losses: &[SenderTally], url: &str) -> Option<
             let tally = it.tally;
             format!(
                 "{}: {} lost, {} doubled, {} out of order",
-                stamp::sender(url, it.sender),
+                shown::sender(url, it.sender),
                 lost(Some(tally)),
                 tally.duplicated,
                 tally.reordered

@@ -3,8 +3,12 @@
 #[cfg(target_os = "linux")]
 mod live;
 mod model;
-mod named;
 mod shown;
+
+use std::path::Path;
+
+use anyhow::Context as _;
+use kadenz::lab::testbed::topology::{READY, Topology, limits, ready};
 
 commands! {
     /// Build or compute a network of hosts, links and switches from a topology file
@@ -30,4 +34,44 @@ commands! {
         #[cfg(target_os = "linux")]
         Down(live::down::Options) = live::down::run => "down": live::down::EndedOrCleared;
     }
+}
+
+/// The names of the built-in topologies.
+fn built_in() -> impl Iterator<Item = &'static str> {
+    READY.iter().map(|(name, _)| *name)
+}
+
+/// The text of a topology.
+fn text_of(named: &str) -> anyhow::Result<String> {
+    if let Some(text) = ready(named) {
+        return Ok(text.to_owned());
+    }
+    let path = Path::new(named);
+    let size = std::fs::metadata(path).with_context(|| {
+        let known: Vec<&str> = built_in().collect();
+        format!(
+            "`{named}` is neither a file nor a built-in topology ({})",
+            known.join(", ")
+        )
+    })?;
+    anyhow::ensure!(
+        size.is_file() && size.len() <= limits::FILE as u64,
+        "{named} is not a valid topology: it is not a file of at most {} bytes",
+        limits::FILE
+    );
+    std::fs::read_to_string(path).with_context(|| format!("cannot read {named}"))
+}
+
+/// The validated topology.
+fn topology(named: &str) -> anyhow::Result<Topology> {
+    Ok(topology_with_text(named)?.1)
+}
+
+/// The topology with its text, from one read: if the file changes meanwhile, the text beside the run must still be
+/// that of the run's topology.
+fn topology_with_text(named: &str) -> anyhow::Result<(String, Topology)> {
+    let text = text_of(named)?;
+    let topology =
+        Topology::parse(&text).with_context(|| format!("{named} is not a valid topology"))?;
+    Ok((text, topology))
 }

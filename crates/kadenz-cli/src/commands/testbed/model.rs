@@ -14,7 +14,6 @@ use kadenz::rt::beat::Rate;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::named;
 use crate::options::{Span, complete, waiting};
 use crate::output::{self, Outcome};
 
@@ -31,7 +30,7 @@ Examples:
   kadenz testbed model arm.toml --each --json | jq '.round_trips[0]'")]
 pub(crate) struct Options {
     /// A built-in topology (`kadenz testbed list`), or a file
-    #[arg(value_name = "TOPOLOGY", value_parser = complete::<String>(named::built_in()), hide_possible_values = true)]
+    #[arg(value_name = "TOPOLOGY", value_parser = complete::<String>(super::built_in()), hide_possible_values = true)]
     topology: String,
 
     /// Bytes in question and answer
@@ -90,7 +89,7 @@ struct OneRoundTrip {
 }
 
 pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let topology = named::topology(&options.topology)?;
+    let topology = super::topology(&options.topology)?;
     let (numerator_ns, denominator) = options.rate.interval().as_fraction();
     let interval = u128::from(numerator_ns) * 1000 / u128::from(denominator);
     let interval = Picoseconds::from_ps(u64::try_from(interval).unwrap_or(u64::MAX));

@@ -6,7 +6,6 @@ use kadenz::report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::named;
 use crate::options::complete;
 use crate::output::{self, Outcome};
 
@@ -26,7 +25,7 @@ Examples:
   kadenz testbed show arm.toml --json          the parsed topology")]
 pub(crate) struct Show {
     /// A built-in topology, or a file
-    #[arg(value_name = "TOPOLOGY", value_parser = complete::<String>(named::built_in()), hide_possible_values = true)]
+    #[arg(value_name = "TOPOLOGY", value_parser = complete::<String>(super::built_in()), hide_possible_values = true)]
     topology: String,
 }
 
@@ -96,7 +95,7 @@ impl Answer for Topologies {
 
 pub(super) fn show(options: &Show) -> anyhow::Result<Outcome> {
     // Errors are printed even where the user wants the text alone.
-    let (text, topology) = named::with_text(&options.topology)?;
+    let (text, topology) = super::topology_with_text(&options.topology)?;
     output::answer_or_data(&shown(&topology, text), |it| &it.text)
 }
 

@@ -2,7 +2,6 @@
 
 mod bus;
 mod plan;
-mod progress;
 mod rights;
 mod rounds;
 

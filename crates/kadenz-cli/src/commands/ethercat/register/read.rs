@@ -10,11 +10,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::address::RegisterAddress;
-use crate::commands::ethercat::access::DeviceAccess;
+use super::RegisterAddress;
+use crate::commands::ethercat::access::{DeviceAccess, binary, hex_rows};
 use crate::commands::ethercat::device::{Device, DeviceSelector};
 use crate::commands::ethercat::segment::SegmentOrLoop;
-use crate::commands::ethercat::value;
 use crate::options::complete;
 use crate::output::{self, Outcome};
 
@@ -221,8 +220,8 @@ impl RegisterFormat {
         };
         match self.form {
             Form::Value => self.r#type.shown(bytes),
-            Form::Hex => value::hex_rows(bytes, self.address.0.into(), 1),
-            Form::Bits | Form::Raw => value::binary(bytes),
+            Form::Hex => hex_rows(bytes, self.address.0.into(), 1),
+            Form::Bits | Form::Raw => binary(bytes),
         }
     }
 }

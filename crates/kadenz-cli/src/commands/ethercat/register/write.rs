@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::address::RegisterAddress;
+use super::RegisterAddress;
 use crate::commands::ethercat::access::DeviceAccess;
 use crate::commands::ethercat::device::{Device, DeviceSelector};
 use crate::commands::ethercat::segment::SegmentOrLoop;

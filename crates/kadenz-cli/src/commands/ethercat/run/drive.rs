@@ -14,8 +14,7 @@ use kadenz::lab::session;
 use kadenz::lab::stop::Stop;
 use serde_json::Value;
 
-use super::lines::cut_off;
-use super::live::LoopProgress;
+use super::live::{LoopProgress, cut_off};
 use super::{BeatOption, Options};
 use crate::commands::child::{self, Running};
 use crate::commands::ethercat::segment::SegmentLocation;

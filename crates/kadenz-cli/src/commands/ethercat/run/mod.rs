@@ -2,7 +2,6 @@
 
 mod drive;
 mod figure;
-mod lines;
 mod live;
 
 use std::path::PathBuf;

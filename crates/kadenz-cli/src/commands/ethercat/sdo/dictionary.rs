@@ -10,8 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::address::ObjectAddress;
-use super::objects::{AnsweringDevice, with_objects};
+use super::{AnsweringDevice, ObjectAddress, with_objects};
 use crate::commands::ethercat::device::{Device, DeviceSelector};
 use crate::commands::ethercat::esi::DevicesOptions;
 use crate::output::{self, Outcome};

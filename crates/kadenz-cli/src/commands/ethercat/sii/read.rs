@@ -10,11 +10,10 @@ use kadenz::report::document::{Answer, Document, Table, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::commands::ethercat::access::DeviceAccess;
+use crate::commands::ethercat::access::{DeviceAccess, hex_rows};
 use crate::commands::ethercat::device::{Device, DeviceSelector};
 use crate::commands::ethercat::scan::protocols;
 use crate::commands::ethercat::segment::SegmentOrLoop;
-use crate::commands::ethercat::value;
 use crate::output::{self, Outcome};
 
 /// Read the SII of a device: identity, mailboxes, and the categories behind them
@@ -146,7 +145,7 @@ impl SiiReport {
 impl Answer for SiiReport {
     fn document(&self) -> Document {
         if let Some(bytes) = &self.dump {
-            return Document::new().listing(value::hex_rows(bytes, 0, 2));
+            return Document::new().listing(hex_rows(bytes, 0, 2));
         }
         let rows = self.categories.iter().map(|it| {
             vec![

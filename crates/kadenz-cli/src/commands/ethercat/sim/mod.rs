@@ -1,8 +1,6 @@
 //! `kadenz ethercat sim`.
 
 #[cfg(target_os = "linux")]
-mod lines;
-#[cfg(target_os = "linux")]
 pub(super) mod serve;
 
 use anyhow::Context as _;

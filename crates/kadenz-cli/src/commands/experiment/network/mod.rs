@@ -1,12 +1,10 @@
 //! Enner "Analyzing the viability of Ethernet and UDP for robot control" (Software for Robots,
 //! 2017), on the testbed.
 
-mod parts;
 mod tables;
 
 use clap::{Args, ValueEnum};
 
-use self::parts::NetworkMeasurement;
 use super::steps::Step;
 use super::{ExperimentPlan, Output, play};
 use crate::options::Span;
@@ -47,7 +45,7 @@ pub(crate) struct Options {
 
 /// A part of the experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum ExperimentPart {
+enum ExperimentPart {
     /// One device on one switch
     Baseline,
     /// Three switches added in turn
@@ -76,7 +74,7 @@ fn plan(options: &Options) -> ExperimentPlan {
     };
     let mut groups = Vec::new();
     for part in all.iter().filter(|part| wanted.contains(part)) {
-        let measurements = parts::measurements(*part);
+        let measurements = measurements(*part);
         let rounds = if measurements.len() > 1 {
             options.rounds
         } else {
@@ -99,9 +97,9 @@ fn plan(options: &Options) -> ExperimentPlan {
 
 /// One measurement in a testbed of its own.
 fn step(part: ExperimentPart, measurement: &NetworkMeasurement, round: u32, lasting: Span) -> Step {
-    let name = parts::name(part, measurement);
+    let name = name(part, measurement);
     let folder = format!("{name}-{round}");
-    let testbed = parts::testbed_folder(&folder);
+    let testbed = testbed_folder(&folder);
     let NetworkMeasurement {
         topology,
         command,
@@ -117,4 +115,112 @@ fn step(part: ExperimentPart, measurement: &NetworkMeasurement, round: u32, last
         "testbed run {topology} --out {{out}}/{testbed} -- kadenz {command} {options} --duration {lasting}"
     );
     Step::new(folder, &line).named(name)
+}
+
+/// One measurement.
+struct NetworkMeasurement {
+    /// Its name within the part, and in the names of its folders.
+    name: &'static str,
+    /// The testbed of the measurement.
+    topology: &'static str,
+    /// The command, without duration and folder.
+    command: &'static str,
+    /// Further options of it.
+    options: &'static str,
+}
+
+const fn measurement(
+    name: &'static str,
+    topology: &'static str,
+    command: &'static str,
+) -> NetworkMeasurement {
+    NetworkMeasurement {
+        name,
+        topology,
+        command,
+        options: "",
+    }
+}
+
+impl NetworkMeasurement {
+    const fn with(self, options: &'static str) -> Self {
+        Self { options, ..self }
+    }
+}
+
+/// The controller of Enner: a packet of 200 B a hundred times a second, at real-time priority. The timeout of an
+/// answer is long: a host that does not run for a second loses nothing.
+const POST: &str = "udp send --to {device} --rate 100Hz --size 200B --policy fifo:80 --timeout 5s";
+
+const BASELINE: &[NetworkMeasurement] = &[measurement("one-switch", "baseline", POST)];
+
+const SWITCHES: &[NetworkMeasurement] = &[
+    measurement("none", "baseline", POST),
+    measurement("ksz8863", "extra-ksz8863", POST),
+    measurement("gs105", "extra-gs105", POST),
+    measurement("rb750", "extra-rb750", POST),
+];
+
+const SPEEDS: &[NetworkMeasurement] = &[
+    measurement("100M", "baseline", POST),
+    measurement("1G", "baseline-gigabit", POST),
+];
+
+/// The timeout of an answer is ten seconds: a host that stands still for one loses nothing.
+const BURST: &str = "udp burst --to {broadcast} --devices 40 --size 200B --policy fifo:80 --timeout 10s --no-samples";
+
+const DEVICES: &[NetworkMeasurement] = &[
+    measurement("100Hz", "forty-devices", BURST).with("--rate 100Hz"),
+    measurement("1kHz", "forty-devices", BURST).with("--rate 1kHz"),
+];
+
+const SEND: &str = "udp send --to {device} --rate 1kHz --size 200B";
+
+const SENDERS: &[NetworkMeasurement] = &[
+    measurement("ordinary", "baseline", SEND),
+    measurement("fifo", "baseline", SEND).with("--policy fifo:80 --sleeper nanosleep"),
+    measurement("fifo-block", "baseline", SEND)
+        .with("--policy fifo:80 --sleeper nanosleep --receive block"),
+    measurement("fifo-spin", "baseline", SEND).with("--policy fifo:80 --sleeper spin"),
+    measurement("fifo-spin-closed", "baseline", SEND)
+        .with("--policy fifo:80 --sleeper spin --loop closed"),
+    measurement("fifo-busy-poll-closed", "baseline", SEND)
+        .with("--policy fifo:80 --sleeper spin --loop closed --busy-poll"),
+];
+
+const TRAFFIC: &[NetworkMeasurement] = &[
+    measurement("without", "two-switches", POST),
+    measurement("with", "cross-traffic", POST),
+];
+
+const CUT: &[NetworkMeasurement] = &[
+    measurement("one-way", "cut-cable", POST),
+    measurement("two-ways", "redundant-path", POST),
+];
+
+/// The measurements of a part, which alternate.
+fn measurements(part: ExperimentPart) -> &'static [NetworkMeasurement] {
+    match part {
+        ExperimentPart::Baseline => BASELINE,
+        ExperimentPart::Switches => SWITCHES,
+        ExperimentPart::Speeds => SPEEDS,
+        ExperimentPart::Devices => DEVICES,
+        ExperimentPart::Senders => SENDERS,
+        ExperimentPart::Traffic => TRAFFIC,
+        ExperimentPart::Cut => CUT,
+    }
+}
+
+/// The folder of the testbed's own run, beside that of a measurement.
+fn testbed_folder(folder: &str) -> String {
+    format!("{folder}-testbed")
+}
+
+/// What all rounds of a measurement measure.
+fn name(part: ExperimentPart, measurement: &NetworkMeasurement) -> String {
+    format!(
+        "{}-{}",
+        format!("{part:?}").to_lowercase(),
+        measurement.name
+    )
 }

@@ -14,9 +14,8 @@ use kadenz::report::verdict::packets;
 use kadenz::report::verdict::wire::RoundTrip;
 
 use super::super::StepRun;
-use super::super::table::{Row, table, value, whole};
-use super::ExperimentPart;
-use super::parts::{self, NetworkMeasurement};
+use super::super::{Row, table, value, whole};
+use super::{ExperimentPart, NetworkMeasurement};
 use kadenz::report::document::Document;
 
 /// [Enner2016b], "Switching Cost": switch, connection, 90 % round trip, overhead that is not on the wire.
@@ -63,9 +62,9 @@ struct MeasurementRounds<'a> {
 impl<'a> MeasurementRounds<'a> {
     /// The finished measurements of a part.
     fn of(part: ExperimentPart, runs: &[StepRun<'a>]) -> Vec<Self> {
-        let measurements = parts::measurements(part).iter();
+        let measurements = super::measurements(part).iter();
         let measured = measurements.map(|measurement| {
-            let name = parts::name(part, measurement);
+            let name = super::name(part, measurement);
             let runs = runs.iter().filter(|it| it.name == name);
             let runs = runs.map(|it| it.run).collect();
             Self { measurement, runs }
@@ -222,7 +221,7 @@ fn wire_error(measured: &[MeasurementRounds<'_>]) -> String {
     let runs = measured.iter().flat_map(|it| &it.runs);
     let testbeds = runs.filter_map(|run| {
         let folder = run.folder.file_name()?.to_str()?;
-        Summary::of_run(run.folder.with_file_name(parts::testbed_folder(folder))).ok()
+        Summary::of_run(run.folder.with_file_name(super::testbed_folder(folder))).ok()
     });
     let testbeds: Vec<Summary> = testbeds.collect();
     let errors = testbeds.iter().filter_map(|run| run.series.first());

@@ -15,8 +15,8 @@ use kadenz::report::summary::SeriesSummary;
 
 use self::findings::Findings;
 use super::steps::Step;
-use super::table::{Row, named, published, table, value, whole};
 use super::{ExperimentPlan, Output, StepRun, timers};
+use super::{Row, named, published, table, value, whole};
 use crate::options::{folder, waiting};
 
 /// Measure whether ROS keeps deadlines with its timers and its publish-subscribe, as [Sticha2014]

@@ -7,7 +7,7 @@ use kadenz::msg::types::Value;
 use kadenz::msg::watch::Traces;
 use kadenz::rt::clock::MonotonicTime;
 
-use crate::commands::msg::{shown, stamp};
+use crate::commands::msg::shown;
 use crate::output;
 
 /// The most fields that are shown and remembered.
@@ -61,7 +61,7 @@ impl Fields {
             self.traces.note(value.numbers(MAX_FIELDS));
         }
         self.last = Some(Last {
-            came: stamp::came(&raw.delivery),
+            came: shown::came(&raw.delivery),
             sender: raw.delivery.info.sender,
             bytes: raw.payload.len(),
             hex: shown::first_bytes(raw.payload),
@@ -80,9 +80,9 @@ impl Fields {
                     Ok(value) => value.kind(),
                     Err(_) => "not decoded".to_owned(),
                 },
-                stamp::time_of_day(stamp::wall_ns(last.came)),
+                shown::time_of_day(shown::wall_ns(last.came)),
                 last.bytes,
-                stamp::sender(url, last.sender),
+                shown::sender(url, last.sender),
             ),
         }
     }

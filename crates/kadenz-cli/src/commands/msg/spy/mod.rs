@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::bus::{BusEvent, BusOption, BusReceiver};
-use super::stamp;
+use super::shown;
 use super::table::{self, HeardChannel};
 use super::types::{self, TypesOption};
 use crate::options::Span;
@@ -206,7 +206,7 @@ impl Spy {
         let losses = self.receiver.bus.losses();
         let printed = output::next_answer(&BusStatistics {
             version: Version,
-            wall_ns: stamp::wall_ns(now),
+            wall_ns: shown::wall_ns(now),
             url: self.url.clone(),
             channels: self.channels(&losses, now),
             across_channels: table::loss_across_channels(&losses, &self.url),

@@ -13,9 +13,8 @@ use kadenz::record::run::model::EndedBy;
 use kadenz::rt::launch::SignalRelay;
 use kadenz::rt::net::namespace::kill_with_this_thread;
 
-use super::super::named;
 use crate::commands::run::as_a_shell_says;
-use crate::commands::{interrupt, outcome};
+use crate::commands::{interrupt, outcome, testbed};
 use crate::options::{complete, folder_or_now};
 use crate::output::{self, Outcome};
 
@@ -36,7 +35,7 @@ Examples:
 Exit codes: the program's own; 128 + N when signal N ended it; 2 when it did not start.")]
 pub(crate) struct Options {
     /// A built-in topology (`kadenz testbed list`), or a file
-    #[arg(value_name = "TOPOLOGY", value_parser = complete::<String>(named::built_in()), hide_possible_values = true)]
+    #[arg(value_name = "TOPOLOGY", value_parser = complete::<String>(testbed::built_in()), hide_possible_values = true)]
     topology: String,
 
     /// The host of the program [default: the first controller, else the first host]
@@ -53,7 +52,7 @@ pub(crate) struct Options {
 }
 
 pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let (text, topology) = named::with_text(&options.topology)?;
+    let (text, topology) = testbed::topology_with_text(&options.topology)?;
     let host = host(options, &topology)?;
     let out = folder_or_now(options.out.as_deref(), "testbed");
     // Ctrl-C reaches the program by itself; the testbed ends after it.

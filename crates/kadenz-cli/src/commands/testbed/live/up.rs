@@ -18,8 +18,7 @@ use kadenz::rt::net::claim::{self, Record};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::named;
-use crate::commands::{interrupt, outcome};
+use crate::commands::{interrupt, outcome, testbed};
 use crate::options::{Span, complete, folder_or_now};
 use crate::output::{self, Outcome};
 
@@ -36,7 +35,7 @@ Examples:
   sudo kadenz testbed up arm.toml --duration 10min --out arm")]
 pub(crate) struct Options {
     /// A built-in topology (`kadenz testbed list`), or a file
-    #[arg(value_name = "TOPOLOGY", value_parser = complete::<String>(named::built_in()), hide_possible_values = true)]
+    #[arg(value_name = "TOPOLOGY", value_parser = complete::<String>(testbed::built_in()), hide_possible_values = true)]
     topology: String,
 
     /// Return once the testbed runs; `kadenz testbed down` ends it
@@ -90,7 +89,7 @@ impl Answer for DetachedTestbed {
 }
 
 pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let (text, topology) = named::with_text(&options.topology)?;
+    let (text, topology) = testbed::topology_with_text(&options.topology)?;
     let out = folder_or_now(options.out.as_deref(), "testbed");
     if options.detach {
         return detach(options, &out);
