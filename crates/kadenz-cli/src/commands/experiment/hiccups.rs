@@ -7,8 +7,7 @@ use kadenz::report::statistics::Percent;
 use kadenz::report::summary::SeriesSummary;
 
 use super::steps::Step;
-use super::{ExperimentPlan, Output, StepRun};
-use super::{Row, named, published, table, value, whole};
+use super::{ExperimentPlan, Output, Row, StepRun, named, published, table, value, whole};
 use crate::options::Span;
 use kadenz::report::document::Document;
 
@@ -69,8 +68,8 @@ pub(super) fn plan(options: &Options) -> ExperimentPlan {
 fn tables(runs: &[StepRun<'_>]) -> Document {
     let post = POST.iter().map(|cells| published(&HEAD, cells));
     let here = runs.iter().flat_map(|StepRun { name, run }| {
-        let hiccups = run.series.iter().find(|it| it.series.name == "hiccup");
-        hiccups.map(|hiccups| row(&format!("here, {name}"), hiccups))
+        run.named("hiccup")
+            .map(|hiccups| row(&format!("here, {name}"), hiccups))
     });
     Document::new().table(table(post.chain(here)))
 }

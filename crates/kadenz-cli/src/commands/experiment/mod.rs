@@ -192,6 +192,14 @@ impl Answer for Repeated<'_> {
     }
 }
 
+/// The deadline of [Sticha2014], from the tests of PREEMPT_RT.
+const DEADLINE_NS: i64 = 400_000;
+
+/// The first series of a run with this value.
+fn valued<'a>(run: &'a Summary, value: &str) -> Option<&'a SeriesSummary> {
+    run.series.iter().find(|it| it.series.value() == value)
+}
+
 /// A row: each cell with the header of its column.
 type Row = Vec<(&'static str, String)>;
 

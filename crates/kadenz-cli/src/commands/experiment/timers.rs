@@ -7,8 +7,9 @@ use kadenz::report::statistics::Percent;
 use kadenz::report::summary::{SeriesSummary, Summary};
 
 use super::steps::Step;
-use super::{ExperimentPlan, Output, StepRun};
-use super::{Row, named, published, table, value, whole};
+use super::{
+    DEADLINE_NS, ExperimentPlan, Output, Row, StepRun, named, published, table, value, whole,
+};
 use kadenz::report::document::Document;
 
 /// Measure whether a timer keeps a timeout and a rate, at every policy, idle and busy
@@ -81,9 +82,6 @@ fn step(suite: TimerSuite, wait: &str, policy: &str, load: &str, n: u64, sleeper
     Step::new(folder, &command).named(measured)
 }
 
-/// The deadline of [Sticha2014], from the tests of PREEMPT_RT.
-const DEADLINE_NS: i64 = 400_000;
-
 const ONESHOT: [&str; 10] = [
     "one-shot timer",
     "values",
@@ -127,11 +125,8 @@ const CYCLIC_STICHA2014: [&str; 2] = [
 
 pub(super) fn tables(runs: &[StepRun<'_>]) -> Document {
     let here = |suite: &'static str, row: fn(&RunSeries<'_>) -> Row| {
-        let mut rows = Vec::new();
-        for shown in runs.iter().flat_map(|run| RunSeries::of(run, suite)) {
-            rows.push(row(&shown));
-        }
-        rows
+        let shown = runs.iter().flat_map(|run| RunSeries::of(run, suite));
+        shown.map(|it| row(&it)).collect::<Vec<_>>()
     };
     let oneshot = ONESHOT_STICHA2014.iter().map(|it| published(&ONESHOT, it));
     let cyclic = CYCLIC_STICHA2014.iter().map(|it| published(&CYCLIC, it));

@@ -13,17 +13,29 @@ use kadenz::report::summary::{SeriesSummary, Summary};
 use kadenz::report::verdict::packets;
 use kadenz::report::verdict::wire::RoundTrip;
 
-use super::super::StepRun;
-use super::super::{Row, table, value, whole};
+use super::super::{Row, StepRun, table, value, whole};
 use super::{ExperimentPart, NetworkMeasurement};
 use kadenz::report::document::Document;
 
-/// [Enner2016b], "Switching Cost": switch, connection, 90 % round trip, overhead that is not on the wire.
-const SWITCHES: [[&str; 4]; 4] = [
-    ["Baseline", "2x 100 MBit/s", "193.8 us", "112.6 us"],
-    ["MICREL KSZ8863", "100 Mbit/s", "+43.5 us", "2.9 us"],
-    ["NETGEAR ProSAFE GS105", "1 Gbit/s", "+51.0 us", "47 us"],
-    ["MikroTik RB750Gr2", "1 Gbit/s", "+7.7 us", "3.6 us"],
+/// [Enner2016b], "Switching Cost": the measurement here; switch, connection, 90 % round trip, overhead that is not on
+/// the wire.
+const SWITCHES: [(&str, [&str; 4]); 4] = [
+    (
+        "none",
+        ["Baseline", "2x 100 MBit/s", "193.8 us", "112.6 us"],
+    ),
+    (
+        "ksz8863",
+        ["MICREL KSZ8863", "100 Mbit/s", "+43.5 us", "2.9 us"],
+    ),
+    (
+        "gs105",
+        ["NETGEAR ProSAFE GS105", "1 Gbit/s", "+51.0 us", "47 us"],
+    ),
+    (
+        "rb750",
+        ["MikroTik RB750Gr2", "1 Gbit/s", "+7.7 us", "3.6 us"],
+    ),
 ];
 
 /// [Enner2016b], "Baseline" and "Micro-bursting", in words.
@@ -49,8 +61,10 @@ pub(super) fn tables(runs: &[StepRun<'_>]) -> Document {
         traffic(runs),
         cut(runs),
     ];
-    let sections = sections.into_iter().flatten();
-    sections.fold(Document::new(), Document::and)
+    sections
+        .into_iter()
+        .flatten()
+        .fold(Document::new(), Document::and)
 }
 
 /// All rounds of one measurement.
@@ -74,7 +88,7 @@ impl<'a> MeasurementRounds<'a> {
 
     /// All rounds of a series, merged.
     fn series(&self, name: &str) -> Option<SeriesSummary> {
-        let all = self.runs.iter().filter_map(|run| find(run, name));
+        let all = self.runs.iter().filter_map(|run| run.named(name));
         SeriesSummary::together(all)
     }
 
@@ -131,10 +145,6 @@ impl<'a> MeasurementRounds<'a> {
         ]
         .map(|(head, number)| (head, numbers::thousands(number)))
     }
-}
-
-fn find<'a>(run: &'a Summary, name: &str) -> Option<&'a SeriesSummary> {
-    run.series.iter().find(|series| series.series.name == name)
 }
 
 fn at(series: Option<&SeriesSummary>, percent: Percent) -> Option<f64> {
@@ -260,8 +270,10 @@ fn switches(runs: &[StepRun<'_>]) -> Option<Document> {
         };
         let model = less(model_of(it.measurement.topology), base_model);
         let p90 = round_trip.measured_ns.map(|ns| ns as f64);
+        let mut switches = SWITCHES.iter();
+        let published = switches.find(|(name, _)| *name == it.measurement.name);
         let [switch, connection, post_p90, post_rest] =
-            SWITCHES[switch_row(it.measurement.name)].map(str::to_owned);
+            published.unwrap_or(&SWITCHES[0]).1.map(str::to_owned);
         let mut row = vec![
             ("switch", switch),
             ("connection", connection),
@@ -278,13 +290,6 @@ fn switches(runs: &[StepRun<'_>]) -> Option<Document> {
     });
     let words = wire_error(&measured);
     Some(section("Switches added to the baseline", rows, words))
-}
-
-fn switch_row(name: &str) -> usize {
-    ["none", "ksz8863", "gs105", "rb750"]
-        .iter()
-        .position(|it| *it == name)
-        .unwrap_or(0)
 }
 
 fn speeds(runs: &[StepRun<'_>]) -> Option<Document> {

@@ -6,7 +6,7 @@ use kadenz::report::numbers;
 use kadenz::report::statistics::Percent;
 use kadenz::report::summary::{SeriesSummary, Summary};
 
-use super::super::StepRun;
+use super::super::{DEADLINE_NS, StepRun, valued};
 use super::{Cell, RosSuite, first};
 
 /// Verdict on a finding.
@@ -46,8 +46,6 @@ struct Finding {
 /// All findings.
 pub(super) struct Findings(Vec<Finding>);
 
-/// The deadline of [Sticha2014].
-const DEADLINE_NS: i64 = 400_000;
 const NONE: &str = "-";
 
 /// Runs by suite and setting.
@@ -69,10 +67,7 @@ impl<'a> Runs<'a> {
             RosSuite::Cyclic => "jitter",
             RosSuite::Communication => ONE_WAY_FROM_SEND,
         };
-        self.run(cell)?
-            .series
-            .iter()
-            .find(|it| it.series.value() == value)
+        valued(self.run(cell)?, value)
     }
 
     /// The series of one measurement on an idle machine.
@@ -91,6 +86,11 @@ impl<'a> Runs<'a> {
                 && it.subscribers == subscribers
         };
         self.series(self.cells.iter().find(is_meant)?)
+    }
+
+    /// The median of one measurement on an idle machine, at real-time priority.
+    fn median(&self, suite: RosSuite, wait: &str) -> Option<i64> {
+        p50(self.idle(suite, wait, "rr:95", 1)?)
     }
 
     /// All series of a suite, at real-time priority or without.
@@ -147,6 +147,20 @@ fn finding(says: &'static str, measured: Option<(String, Verdict)>) -> Finding {
     }
 }
 
+/// A finding about two values: what they are, and whether they confirm it.
+fn compared(
+    says: &'static str,
+    values: Option<(i64, i64)>,
+    words: impl FnOnce(String, String) -> String,
+    confirm: impl FnOnce(i64, i64) -> bool,
+) -> Finding {
+    let measured = values.map(|(one, other)| {
+        let verdict = Verdict::of(confirm(one, other));
+        (words(shown(one), shown(other)), verdict)
+    });
+    finding(says, measured)
+}
+
 fn p50(series: &SeriesSummary) -> Option<i64> {
     series.percentile(Percent::P50)
 }
@@ -156,19 +170,13 @@ fn shown(ns: i64) -> String {
 }
 
 fn below_a_millisecond(runs: &Runs<'_>) -> Finding {
-    let of = |wait: &str| p50(runs.idle(RosSuite::OneShot, wait, "rr:95", 1)?);
-    let measured = of("1ms").zip(of("800us")).map(|(whole, below)| {
-        let words = format!(
-            "median lateness {} at 1 ms, {} at 800 us",
-            shown(whole),
-            shown(below)
-        );
-        // 200 us, as a timeout of 800 us lasts 1 ms.
-        (words, Verdict::of(below - whole > 100_000))
-    });
-    finding(
+    let of = |wait: &str| runs.median(RosSuite::OneShot, wait);
+    compared(
         "4.1: no timeout below 1 ms: one of 800 us is missed by 200 us more",
-        measured,
+        of("1ms").zip(of("800us")),
+        |whole, below| format!("median lateness {whole} at 1 ms, {below} at 800 us"),
+        // 200 us, as a timeout of 800 us lasts 1 ms.
+        |whole, below| below - whole > 100_000,
     )
 }
 
@@ -204,12 +212,7 @@ fn reported(runs: &Runs<'_>) -> Finding {
         .iter()
         .filter(|it| it.suite == RosSuite::OneShot && it.policy != "other")
     {
-        let run = runs.run(cell);
-        let difference = run.and_then(|it| {
-            it.series
-                .iter()
-                .find(|it| it.series.value() == "difference")
-        });
+        let difference = runs.run(cell).and_then(|it| valued(it, "difference"));
         means.extend(difference.and_then(|it| Some((it.mean_ns?, it.max_ns?))));
     }
     let measured = (!means.is_empty()).then(|| {
@@ -252,14 +255,12 @@ fn deadline(runs: &Runs<'_>) -> Finding {
 }
 
 fn with_the_timeout(runs: &Runs<'_>) -> Finding {
-    let of = |wait: &str| p50(runs.idle(RosSuite::OneShot, wait, "rr:95", 1)?);
-    let measured = of("1ms").zip(of("10ms")).map(|(short, long)| {
-        let words = format!("median {} at 1 ms, {} at 10 ms", shown(short), shown(long));
-        (words, Verdict::of(long > short))
-    });
-    finding(
+    let of = |wait: &str| runs.median(RosSuite::OneShot, wait);
+    compared(
         "4.1: lateness grows with the timeout: 100 us at 1 ms, 150 us at 10 ms",
-        measured,
+        of("1ms").zip(of("10ms")),
+        |short, long| format!("median {short} at 1 ms, {long} at 10 ms"),
+        |short, long| long > short,
     )
 }
 
@@ -332,8 +333,7 @@ fn frequency_kept(runs: &Runs<'_>) -> Finding {
 fn above_a_kilohertz(runs: &Runs<'_>) -> Finding {
     let of = |wait: &str| {
         let series = runs.idle(RosSuite::Cyclic, wait, "rr:95", 1)?;
-        let width = series.percentile(Percent::P99)? - series.min_ns?;
-        Some(width as f64 / series.series.expected_interval_ns? as f64)
+        Some(width(series)? as f64 / series.series.expected_interval_ns? as f64)
     };
     let measured = of("1kHz").zip(of("4kHz")).map(|(slow, fast)| {
         let words =
@@ -387,44 +387,32 @@ fn more_subscribers(runs: &Runs<'_>) -> Finding {
     let of = |subscribers: u16| {
         width(runs.idle(RosSuite::Communication, "1kHz", "rr:95", subscribers)?)
     };
-    let measured = of(1).zip(of(5)).map(|(one, five)| {
-        let words = format!(
-            "from the lowest to p99 {} with 1, {} with 5",
-            shown(one),
-            shown(five)
-        );
-        (words, Verdict::of(five > one))
-    });
-    finding(
+    compared(
         "4.3: five subscribers broaden the range from 200 us to 500 us",
-        measured,
+        of(1).zip(of(5)),
+        |one, five| format!("from the lowest to p99 {one} with 1, {five} with 5"),
+        |one, five| five > one,
     )
 }
 
 fn faster_is_quicker(runs: &Runs<'_>) -> Finding {
-    let of = |wait: &str| p50(runs.idle(RosSuite::Communication, wait, "rr:95", 1)?);
-    let measured = of("100Hz").zip(of("1kHz")).map(|(slow, fast)| {
-        let words = format!("median {} at 100 Hz, {} at 1 kHz", shown(slow), shown(fast));
-        (words, Verdict::of(fast < slow))
-    });
-    finding(
+    let of = |wait: &str| runs.median(RosSuite::Communication, wait);
+    compared(
         "4.3: a higher frequency is quicker: 224 us at 100 Hz, 203 us at 1 kHz",
-        measured,
+        of("100Hz").zip(of("1kHz")),
+        |slow, fast| format!("median {slow} at 100 Hz, {fast} at 1 kHz"),
+        |slow, fast| fast < slow,
     )
 }
 
 fn round_robin(runs: &Runs<'_>) -> Finding {
     let of = |policy: &str| p50(runs.idle(RosSuite::OneShot, "1ms", policy, 1)?);
-    let measured = of("rr:95").zip(of("fifo:95")).map(|(rr, fifo)| {
-        let words = format!(
-            "median lateness {} by RR, {} by FIFO",
-            shown(rr),
-            shown(fifo)
-        );
-        let ratio = rr as f64 / fifo as f64;
-        (words, Verdict::of((0.8..1.25).contains(&ratio)))
-    });
-    finding("4.4: round robin behaves as FIFO does", measured)
+    compared(
+        "4.4: round robin behaves as FIFO does",
+        of("rr:95").zip(of("fifo:95")),
+        |rr, fifo| format!("median lateness {rr} by RR, {fifo} by FIFO"),
+        |rr, fifo| (0.8..1.25).contains(&(rr as f64 / fifo as f64)),
+    )
 }
 
 fn without_real_time(runs: &Runs<'_>) -> Finding {
@@ -432,17 +420,13 @@ fn without_real_time(runs: &Runs<'_>) -> Finding {
         runs.idle(RosSuite::OneShot, "1ms", policy, 1)?
             .percentile(Percent::P99)
     };
-    let measured = of("other").zip(of("rr:95")).map(|(ordinary, real_time)| {
-        let words = format!(
-            "p99 of the one-shot timer {} without, {} with",
-            shown(ordinary),
-            shown(real_time)
-        );
-        (words, Verdict::of(ordinary > real_time + real_time / 2))
-    });
-    finding(
+    compared(
         "4.4: without real-time priority latencies grow and become unpredictable",
-        measured,
+        of("other").zip(of("rr:95")),
+        |ordinary, real_time| {
+            format!("p99 of the one-shot timer {ordinary} without, {real_time} with")
+        },
+        |ordinary, real_time| ordinary > real_time + real_time / 2,
     )
 }
 

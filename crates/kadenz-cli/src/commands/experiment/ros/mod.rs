@@ -8,15 +8,14 @@ use anyhow::Context as _;
 use clap::Args;
 use kadenz::lab::probes::{self, BuildError, ServerKind};
 use kadenz::record::run::messages::ONE_WAY_FROM_SEND;
-use kadenz::report::document::Document;
+use kadenz::report::document::{Document, Table};
 use kadenz::report::numbers;
-use kadenz::report::statistics::Percent;
+use kadenz::report::statistics::{Extreme, Percent};
 use kadenz::report::summary::SeriesSummary;
 
 use self::findings::Findings;
 use super::steps::Step;
-use super::{ExperimentPlan, Output, StepRun, timers};
-use super::{Row, named, published, table, value, whole};
+use super::{ExperimentPlan, Output, Row, StepRun, named, published, table, timers, value, whole};
 use crate::options::{folder, waiting};
 
 /// Measure whether ROS keeps deadlines with its timers and its publish-subscribe, as [Sticha2014]
@@ -82,29 +81,26 @@ impl Cell {
         format!("{suite}-{}{subscribers}-{policy}-{load}", self.wait)
     }
 
-    /// The command, and the load beside it.
-    fn steps(&self, count: u64) -> Vec<Step> {
+    /// The command.
+    fn step(&self, count: u64) -> Step {
         let Self { wait, policy, .. } = self;
         let load = if self.busy { "busy" } else { "idle" };
-        let probe = "--with roscpp_timers --deadline 400us";
+        let timer = |suite: &str, option: &str| {
+            format!(
+                "timer {suite} --with roscpp_timers --deadline 400us {option} {wait} --count {count} --policy {policy} \
+                 --load {load}"
+            )
+        };
         let command = match self.suite {
-            RosSuite::OneShot => {
-                format!(
-                    "timer oneshot {probe} --timeout {wait} --count {count} --policy {policy} --load {load}"
-                )
-            }
-            RosSuite::Cyclic => {
-                format!(
-                    "timer cyclic {probe} --rate {wait} --count {count} --policy {policy} --load {load}"
-                )
-            }
+            RosSuite::OneShot => timer("oneshot", "--timeout"),
+            RosSuite::Cyclic => timer("cyclic", "--rate"),
             RosSuite::Communication => format!(
                 "msg latency --untold --with roscpp --rate {wait} --size 200B --count {count} --warm-up 0 --policy {policy} \
                  --subscribers {} --load {load} --queue 1000",
                 self.subscribers
             ),
         };
-        vec![Step::new(self.name(), &command)]
+        Step::new(self.name(), &command)
     }
 }
 
@@ -160,7 +156,7 @@ pub(super) fn plan(options: &Options) -> anyhow::Result<ExperimentPlan> {
         } else {
             options.count
         };
-        groups.push(cell.steps(count));
+        groups.push(vec![cell.step(count)]);
     }
     Ok(ExperimentPlan {
         name: "ros",
@@ -250,12 +246,8 @@ fn tables(cells: &[Cell], runs: &[StepRun<'_>]) -> Document {
 /// The values of messages, a row for each subscriber.
 fn communication_rows(StepRun { name, run }: &StepRun<'_>) -> Vec<Row> {
     let series: Vec<&SeriesSummary> = run.series.iter().filter(is_of_messages).collect();
-    let lost = |at: usize| {
-        run.run
-            .messages
-            .as_ref()
-            .and_then(|it| Some(it.subscribers.get(at)?.lost))
-    };
+    let messages = run.run.messages.as_ref();
+    let lost = |at: usize| messages.and_then(|it| Some(it.subscribers.get(at)?.lost));
     let row = |(at, series): (usize, &&SeriesSummary)| {
         let cells = [
             named(&format!("{name} {}", at + 1), series),
@@ -284,15 +276,13 @@ fn first(series: &SeriesSummary, place: usize) -> Option<i64> {
 }
 
 /// The ten highest values of each measurement and when they came, and the ten lowest: `|value:index|` as the suites print it.
-fn extremes(runs: &[StepRun<'_>]) -> kadenz::report::document::Table {
+fn extremes(runs: &[StepRun<'_>]) -> Table {
     let head = ["series", "ten highest, us:index", "ten lowest, us:index"];
     let is_meant = |it: &&SeriesSummary| {
         is_of_messages(it) || ["measured", "jitter"].contains(&it.series.value())
     };
-    let list = |all: &[kadenz::report::statistics::Extreme]| {
-        let one = |it: &kadenz::report::statistics::Extreme| {
-            format!("{}:{}", it.value_ns / 1000, it.index)
-        };
+    let list = |all: &[Extreme]| {
+        let one = |it: &Extreme| format!("{}:{}", it.value_ns / 1000, it.index);
         all.iter().map(one).collect::<Vec<_>>().join(" ")
     };
     let rows = runs.iter().flat_map(|StepRun { name, run }| {
@@ -303,7 +293,7 @@ fn extremes(runs: &[StepRun<'_>]) -> kadenz::report::document::Table {
             Some(vec![series, list(&samples.highest), list(&samples.lowest)])
         })
     });
-    kadenz::report::document::Table::new(&head, 3, rows.collect())
+    Table::new(&head, 3, rows.collect())
 }
 
 #[cfg(test)]
