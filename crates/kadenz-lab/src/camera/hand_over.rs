@@ -65,6 +65,27 @@ impl Method {
             Self::SharedView => "shared-memory-view",
         }
     }
+
+    /// The cost that figure 2 of \[Enner2017b\] states for MATLAB 2017b and Java on an Intel NUC6i7KYK; absent where
+    /// it states none.
+    #[must_use]
+    pub fn published(self, size: Size, channels: Channels) -> Option<Duration> {
+        let (name, _) = Size::NAMED.iter().find(|(_, it)| *it == size)?;
+        let row_ms: [f64; 5] = match (*name, channels) {
+            ("480p", Channels::Gray) => [7.67, 0.68, 0.40, 0.20, 0.23],
+            ("1080p", Channels::Gray) => [16.0, 3.96, 3.77, 1.97, 0.99],
+            ("4K", Channels::Gray) => [80.1, 39.2, 16.0, 8.23, 3.15],
+            ("480p", Channels::Rgb) => [10.6, 193.0, 1.87, 0.52, 0.30],
+            ("720p", Channels::Rgb) => [21.5, 555.0, 6.96, 2.59, 1.37],
+            ("1080p", Channels::Rgb) => [44.8, 1240.0, 19.2, 6.17, 2.59],
+            ("4K", Channels::Rgb) => [187.0, 5089.0, 71.6, 25.0, 9.83],
+            _ => return None,
+        };
+        let place = Self::ALL.iter().position(|it| *it == self)?;
+        row_ms
+            .get(place)
+            .map(|ms| Duration::from_secs_f64(ms / 1e3))
+    }
 }
 
 /// Why the cost could not be measured.

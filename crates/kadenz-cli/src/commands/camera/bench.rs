@@ -1,7 +1,5 @@
 //! `kadenz camera bench`.
 
-use std::time::Duration;
-
 use clap::{Arg, ArgGroup, Args, ValueEnum};
 use kadenz::camera::client::{Camera, OpenOptions};
 use kadenz::camera::layout::{Channels, Layout};
@@ -190,23 +188,21 @@ fn from_camera(options: &Options, kind: SourceKind) -> anyhow::Result<Outcome> {
 }
 
 fn compare_ways(options: &Options) -> anyhow::Result<Outcome> {
-    let sizes: Vec<(String, Size)> = match options.size {
-        Some(size) => vec![(name_of(size), size)],
-        None => Size::NAMED
-            .map(|(name, size)| (name.to_owned(), size))
-            .into(),
+    let sizes = match options.size {
+        Some(size) => vec![size],
+        None => Size::NAMED.map(|(_, size)| size).into(),
     };
     let steps = Steps::new("handing frames over", sizes.len() * 2 * Method::ALL.len());
     let stop = options.measure.stop()?;
     let mut hand_overs = Vec::new();
     for channels in [Channels::Gray, Channels::Rgb] {
-        for (name, size) in &sizes {
+        for &size in &sizes {
             for method in Method::ALL {
                 if stop.requested() {
                     continue;
                 }
-                let times = hand_over::measure(method, *size, channels, options.duration.0)?;
-                hand_overs.push(HandOver::new(name, channels, method, &times));
+                let times = hand_over::measure(method, size, channels, options.duration.0)?;
+                hand_overs.push(HandOver::new(size, channels, method, &times));
                 steps.done(hand_overs.len());
             }
         }
@@ -241,7 +237,7 @@ fn at_once(options: &Options, cameras: u16) -> anyhow::Result<Outcome> {
         // A stop may come before the first frame.
         let measured = methods.into_iter().filter(|(_, times)| !times.is_empty());
         hand_overs.extend(measured.map(|(method, times)| {
-            let alone = HandOver::new(&name_of(size), channels, method, times);
+            let alone = HandOver::new(size, channels, method, times);
             let worst_ns = alone.p99_ns.unwrap_or(alone.max_ns) as f64;
             HandOver {
                 cameras,
@@ -271,48 +267,23 @@ fn name_of(size: Size) -> String {
 }
 
 impl HandOver {
-    fn new(size: &str, channels: Channels, method: Method, times: &[u64]) -> Self {
+    fn new(size: Size, channels: Channels, method: Method, times: &[u64]) -> Self {
+        let published = method.published(size, channels);
         let at = |share: f64| times[((times.len() as f64 * share) as usize).min(times.len() - 1)];
         Self {
             cameras: 1,
             rate_hz: None,
             overwritten: None,
             budget_percent: None,
-            size: size.to_owned(),
+            size: name_of(size),
             channels: channels.count(),
             method: method.name(),
             frames: times.len(),
             p50_ns: at(0.5),
             p99_ns: (times.len() >= 100).then(|| at(0.99)),
             max_ns: at(1.0),
-            published_ns: published(size, channels, method),
+            published_ns: published.and_then(|it| u64::try_from(it.as_nanos()).ok()),
         }
-    }
-}
-
-/// Figure 2 of [Enner2017b], in milliseconds.
-fn published(size: &str, channels: Channels, method: Method) -> Option<u64> {
-    let row: [f64; 5] = match (size, channels) {
-        ("480p", Channels::Gray) => [7.67, 0.68, 0.40, 0.20, 0.23],
-        ("1080p", Channels::Gray) => [16.0, 3.96, 3.77, 1.97, 0.99],
-        ("4K", Channels::Gray) => [80.1, 39.2, 16.0, 8.23, 3.15],
-        ("480p", Channels::Rgb) => [10.6, 193.0, 1.87, 0.52, 0.30],
-        ("720p", Channels::Rgb) => [21.5, 555.0, 6.96, 2.59, 1.37],
-        ("1080p", Channels::Rgb) => [44.8, 1240.0, 19.2, 6.17, 2.59],
-        ("4K", Channels::Rgb) => [187.0, 5089.0, 71.6, 25.0, 9.83],
-        _ => return None,
-    };
-    let ms = *row.get(Method::ALL.iter().position(|it| *it == method)?)?;
-    let span = Duration::from_secs_f64(ms / 1e3);
-    u64::try_from(span.as_nanos()).ok()
-}
-
-impl HandOvers {
-    /// Describes the rates of the cameras in each measurement.
-    fn rates(&self) -> String {
-        let rates = self.hand_overs.iter().filter_map(|it| it.rate_hz);
-        let least = rates.fold(f64::INFINITY, f64::min);
-        format!("{least:.1}")
     }
 }
 
@@ -333,6 +304,8 @@ impl Answer for HandOvers {
                 },
             ]
         });
+        let rates = self.hand_overs.iter().filter_map(|it| it.rate_hz);
+        let least_hz = rates.fold(f64::INFINITY, f64::min);
         let together = self.hand_overs.first().filter(|it| it.rate_hz.is_some());
         let (last, sentence) = match together {
             None => (
@@ -342,9 +315,8 @@ impl Answer for HandOvers {
             Some(it) => (
                 "of the interval",
                 format!(
-                    "Cost for the thread that wants the newest frame of each of {} cameras; they gave {} frames a second.",
-                    it.cameras,
-                    self.rates()
+                    "Cost for the thread that wants the newest frame of each of {} cameras; they gave {least_hz:.1} frames a second.",
+                    it.cameras
                 ),
             ),
         };
