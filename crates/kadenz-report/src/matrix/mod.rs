@@ -8,6 +8,7 @@
 //! A series of the run is named after its cell: `heavy-PMC` is the lateness under heavy load with priority, locked
 //! memory and a shielded CPU, `heavy-PMC-jitter` the control period less the requested interval.
 
+mod beside;
 mod bootstrap;
 mod cell;
 mod cheapest;
@@ -25,6 +26,7 @@ pub mod yoon2009;
 use kadenz_record::run::model::Run;
 use kadenz_record::run::tune::Tune;
 
+pub use beside::granted;
 pub use cell::{Cell, Lateness};
 pub use cheapest::{Cheapest, DeadlinesKept, NOTHING_NEEDED};
 pub use contribution::{Contribution, EffectFigure};

@@ -1,7 +1,6 @@
 //! `kadenz ethercat run`.
 
 mod drive;
-mod figure;
 mod live;
 
 use std::path::PathBuf;
@@ -10,10 +9,11 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use kadenz::ethercat::control::cyclic::{LoopMode, LoopSettings, Overrun};
-use kadenz::ethercat::{Missing, NetworkBuilder, Readers, motion};
+use kadenz::ethercat::{CycleSeries, Missing, NetworkBuilder, Readers, motion};
 use kadenz::lab::load::LoadKind;
 use kadenz::lab::measuring::Measuring;
-use kadenz::report::matrix::Load;
+use kadenz::report::document::Document;
+use kadenz::report::matrix::{self, Combination, Load, Measure, Periods};
 use kadenz::report::summary::Summary;
 use kadenz::rt::beat::{Interval, Rate};
 use kadenz::rt::sleep::SleeperKind;
@@ -233,7 +233,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let settings = settings(options, file.as_ref())?;
     let measuring = measuring(options, &settings)?;
     let folder = measuring.session.out.clone();
-    let asked = figure::combination(&measuring);
+    let asked = combination(&measuring);
     let stop = options.measure.stop()?;
     let report = drive::drive(options, file, &measuring, &settings, &stop)?;
     let load = match options.load {
@@ -247,7 +247,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             frames_per_cycle: report.frames,
             timing: report.timing,
             axes: report.axes.clone(),
-            periods: figure::beside_yoon2009(&Summary::of_run(&folder)?, asked, load),
+            periods: periods(&Summary::of_run(&folder)?, asked, load),
             words: report.to_string(),
         }),
         ..OutcomeOptions::of(&folder, &options.measure)
@@ -259,6 +259,27 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         }
         (_, outcome) => outcome,
     })
+}
+
+/// The requested tuning, as `kadenz tune` names it: `PMCS`, `none`.
+fn combination(measuring: &Measuring) -> Combination {
+    let tuning = &measuring.tuning;
+    let asked = [
+        (tuning.policy != Policy::Other, Measure::Priority),
+        (tuning.lock_memory, Measure::Memory),
+        (measuring.shield.is_some(), Measure::Cpu),
+        (measuring.sleeper == SleeperKind::Spin, Measure::Spin),
+        (tuning.cpu_dma_latency_us == Some(0), Measure::Idle),
+    ];
+    let asked = asked.into_iter().filter(|(is, _)| *is);
+    asked.fold(Combination::NONE, |all, (_, it)| all.with(it))
+}
+
+/// The control periods beside those of Yoon under the granted part of the requested combination.
+fn periods(run: &Summary, asked: Combination, load: Option<Load>) -> Option<Document> {
+    let periods = Periods::of(run.named(CycleSeries::PERIOD)?)?;
+    let tuning = &run.named(CycleSeries::WAKE_UP)?.series.tuning;
+    Some(periods.beside_yoon2009(matrix::granted(asked, tuning), load))
 }
 
 /// The settings of the measurement, with this command's short options resolved.
