@@ -37,7 +37,7 @@ impl Stop {
     }
 
     /// Sleeps for `span` in short steps; returns early when the end is requested.
-    pub(crate) fn wait(&self, span: Duration) {
+    pub fn wait(&self, span: Duration) {
         const STEP: Duration = Duration::from_millis(50);
         let begun = Instant::now();
         while !self.requested() {

@@ -51,10 +51,7 @@ impl Cheapest {
         let command = command.map(|it| format!("To try it: {it}"));
         let run = run.map(|it| format!("Its matrix: {it}"));
         let lines = [Some(self.sentence.clone()), command, run];
-        lines
-            .into_iter()
-            .flatten()
-            .fold(Document::new(), Document::sentence)
+        Document::new().sentences(lines.into_iter().flatten())
     }
 }
 

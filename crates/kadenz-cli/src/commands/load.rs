@@ -271,7 +271,7 @@ impl Answer for LoadReport<'_> {
         });
         let head = ["load", "measured", "unit", "min", "mean", "max", "seconds"];
         let table = Table::new(&head, 3, rows.collect());
-        asked.fold(Document::new(), Document::sentence).table(table)
+        Document::new().sentences(asked).table(table)
     }
 }
 

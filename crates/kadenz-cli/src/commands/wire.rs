@@ -259,10 +259,7 @@ impl Answer for WireTimes {
             ))
             .table(self.table())
             .sentence(self.ways());
-        let document = self
-            .measured()
-            .into_iter()
-            .fold(document, Document::sentence);
+        let document = document.sentences(self.measured());
         let Some(burst) = &self.burst else {
             return document;
         };

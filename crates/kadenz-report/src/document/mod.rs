@@ -178,7 +178,8 @@ impl Document {
     }
 
     /// Adds sentences, or none.
-    pub(crate) fn sentences(self, all: impl IntoIterator<Item = String>) -> Self {
+    #[must_use]
+    pub fn sentences(self, all: impl IntoIterator<Item = impl Into<String>>) -> Self {
         all.into_iter().fold(self, Self::sentence)
     }
 

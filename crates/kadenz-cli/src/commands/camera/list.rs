@@ -50,13 +50,10 @@ pub(super) fn run(_: &Options) -> anyhow::Result<Outcome> {
 
 impl Answer for Cameras {
     fn document(&self) -> Document {
-        let document = self.devices.iter().fold(Document::new(), |document, it| {
-            document.sentence(format!(
-                "this machine has {} ({})",
-                it.path.display(),
-                it.name
-            ))
-        });
+        let devices = self.devices.iter();
+        let document = Document::new().sentences(
+            devices.map(|it| format!("this machine has {} ({})", it.path.display(), it.name)),
+        );
         if self.cameras.is_empty() {
             let none =
                 "no camera is served here; serve one with `kadenz camera serve URL --name NAME`";
@@ -68,9 +65,9 @@ impl Answer for Cameras {
             self.cameras.iter().map(row).collect(),
         );
         let troubled = self.cameras.iter().filter(|it| it.state != State::Running);
-        troubled
-            .filter_map(|it| Some(format!("{}: {}", it.name, it.trouble.as_ref()?)))
-            .fold(document.table(table), Document::sentence)
+        let troubles =
+            troubled.filter_map(|it| Some(format!("{}: {}", it.name, it.trouble.as_ref()?)));
+        document.table(table).sentences(troubles)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
@@ -103,9 +104,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         options.rate
     ));
     interrupt::stop_after(options.duration, &stop);
-    while !stop.requested() {
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
+    stop.wait(Duration::MAX);
     output::summary(&Simulated {
         version: Version,
         url: camera.url(),

@@ -105,12 +105,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         if !is_read {
             break;
         }
-        let next = Instant::now() + pause.0;
-        let next = end.map_or(next, |end| next.min(end));
-        while !stop.requested() && Instant::now() < next {
-            let left = next.saturating_duration_since(Instant::now());
-            std::thread::sleep(left.min(Duration::from_millis(50)));
-        }
+        let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+        stop.wait(left.map_or(pause.0, |left| left.min(pause.0)));
     }
     Ok(Outcome::Kept)
 }

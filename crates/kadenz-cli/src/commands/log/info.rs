@@ -159,8 +159,7 @@ impl DescribedLog {
             return document.sentence(format!("{path} is empty: nothing was recorded into it"));
         }
         let document = document.sentence(path.to_string());
-        let lines = self.lines().into_iter();
-        let document = lines.fold(document, Document::sentence);
+        let document = document.sentences(self.lines());
         let head = ["Channel", "Type", "Encoding", "Messages", "Hz", "Bytes"];
         let rows = self.channels.iter().map(DescribedChannel::row);
         let document = document.table(Table::new(&head, 3, rows.collect()));

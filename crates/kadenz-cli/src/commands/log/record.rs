@@ -370,7 +370,7 @@ impl Answer for RecordedLog {
         );
         let files = self.files.iter();
         let files = files.map(|it| format!("  {}", it.display()));
-        let document = files.fold(counts.into(), Document::sentence);
+        let document = Document::from(counts).sentences(files);
         match self.deleted_files {
             0 => document,
             deleted => document.sentence(format!(

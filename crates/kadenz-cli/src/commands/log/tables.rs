@@ -222,7 +222,7 @@ impl WrittenTables {
 impl Answer for WrittenTables {
     fn document(&self) -> Document {
         let files = self.files.iter().map(|it| it.display().to_string());
-        let document = files.fold(Document::new(), Document::sentence);
+        let document = Document::new().sentences(files);
         let rows = numbers::counted(self.copied.messages, "row");
         document.sentence(match self.files.len() {
             0 | 1 => rows,

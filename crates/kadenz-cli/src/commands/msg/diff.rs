@@ -94,8 +94,7 @@ impl Answer for Differences {
         if self.types.is_empty() {
             return "nothing changed".to_owned().into();
         }
-        let lines = self.types.iter().flat_map(ChangedType::lines);
-        lines.fold(Document::new(), Document::sentence)
+        Document::new().sentences(self.types.iter().flat_map(ChangedType::lines))
     }
 }
 

@@ -178,6 +178,6 @@ impl Answer for Generated {
             format!("renamed: {name} of {of} is {called} in the code")
         });
         let lines = self.files.iter().map(line).chain(renamed);
-        lines.fold(Document::new(), Document::sentence)
+        Document::new().sentences(lines)
     }
 }

@@ -176,11 +176,10 @@ impl Answer for Rates {
             CHANNEL, TYPE, MESSAGES, RATE, INTERVAL, JITTER_P50, JITTER_P99, JITTER_MAX, BANDWIDTH,
             LOST,
         ];
-        let document = Document::new().table(table::of_channels(&columns, &self.channels));
-        match &self.across_channels {
-            Some(words) => document.sentence(words),
-            None => document,
-        }
+        let table = table::of_channels(&columns, &self.channels);
+        Document::new()
+            .table(table)
+            .sentences(&self.across_channels)
     }
 }
 

@@ -115,8 +115,7 @@ impl Answer for LiveNodes {
         if self.nodes.is_empty() {
             return format!("no heartbeats received on {}", self.url).into();
         }
-        let lines = self.nodes.iter().map(LiveNode::line);
-        lines.fold(Document::new(), Document::sentence)
+        Document::new().sentences(self.nodes.iter().map(LiveNode::line))
     }
 }
 

@@ -103,7 +103,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let provider = bus::open(&url)?;
     let mut outlet = provider.outlet().context("the bus cannot be used")?;
     let mut announcer = options.announcer(&url, &provider, &source);
-    wait(options.settle(provider.guarantees().discovery), &stop);
+    stop.wait(options.settle(provider.guarantees().discovery));
     let mut pacer = options.rate.map(Pacer::new).transpose()?;
     let mut published = PublishCounts::default();
     let most = options.count.unwrap_or(source.most(options.rate.is_some()));
@@ -309,13 +309,6 @@ impl Pacer {
             }
             self.sleeper.sleep_until(now + POLL_INTERVAL);
         }
-    }
-}
-
-fn wait(span: Duration, stop: &Stop) {
-    let until = clock::now() + span;
-    while clock::now() < until && !stop.requested() {
-        std::thread::sleep(until.remaining(clock::now()).min(POLL_INTERVAL));
     }
 }
 

@@ -89,7 +89,7 @@ impl Answer for Topologies {
         let longest = longest.max().unwrap_or(0);
         let lines = self.topologies.iter();
         let lines = lines.map(|it| format!("{:<longest$}  {}", it.name, it.summary));
-        lines.fold(Document::new(), Document::sentence)
+        Document::new().sentences(lines)
     }
 }
 

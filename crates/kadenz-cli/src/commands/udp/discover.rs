@@ -103,7 +103,6 @@ impl Answer for Discovered {
             return Document::new().sentence(none);
         }
         let lines = self.devices.iter();
-        let lines = lines.map(|it| format!("{}\t{}", it.address, it.name));
-        lines.fold(Document::new(), Document::sentence)
+        Document::new().sentences(lines.map(|it| format!("{}\t{}", it.address, it.name)))
     }
 }

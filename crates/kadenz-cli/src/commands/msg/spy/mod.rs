@@ -117,9 +117,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 impl Answer for BusStatistics {
     fn document(&self) -> Document {
         let table = table::of_channels(&view::COLUMNS, &self.channels);
-        let across_channels = self.across_channels.iter();
-        let document = Document::new().table(table);
-        across_channels.fold(document, Document::sentence)
+        Document::new()
+            .table(table)
+            .sentences(&self.across_channels)
     }
 }
 

@@ -45,9 +45,8 @@ impl Answer for StandingTestbed {
         let hosts = self.testbed.hosts.iter();
         let hosts = hosts.map(|host| format!("  {:<16}{}", host.name, host.address));
         let head = Document::from(format!("{topology} stands, process {pid}"));
-        let document = hosts.fold(head, Document::sentence);
-        let lines = self.status.iter().flat_map(lines);
-        lines.fold(document, Document::sentence)
+        head.sentences(hosts)
+            .sentences(self.status.iter().flat_map(lines))
     }
 }
 

@@ -64,8 +64,7 @@ pub(crate) struct EndedTestbed {
 
 impl Answer for EndedTestbed {
     fn document(&self) -> Document {
-        let lines = super::status::lines(&self.status).into_iter();
-        lines.fold(Document::new(), Document::sentence)
+        Document::new().sentences(super::status::lines(&self.status))
     }
 }
 
