@@ -126,119 +126,43 @@ struct BurstTimes {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    output::answer(&Question::of(options)?.answer())
+    output::answer(&WireTimes::of(options)?)
 }
 
-/// The parsed question.
-struct Question {
-    payload: Payload,
-    tag: Tag,
-    chain: Chain,
-    forwarding: Picoseconds,
-    measured: Option<Picoseconds>,
-    burst: Option<Burst>,
+impl FrameSize {
+    fn of(frame: &EthernetFrame) -> Self {
+        Self {
+            bytes: frame.bytes(),
+            bytes_on_link: frame.bytes_on_link(),
+        }
+    }
 }
 
-impl Question {
-    fn of(options: &Options) -> anyhow::Result<Self> {
-        let payload = Payload::new(options.payload.0)?;
-        let tag = if options.vlan { Tag::Vlan } else { Tag::None };
-        let links = match options.links.as_slice() {
-            [] => vec![options.link; usize::from(options.switches) + 1],
-            links => links.to_vec(),
-        };
-        let (first, last) = (links[0], links[links.len() - 1]);
-        let burst = options.devices.map(|devices| Burst {
-            devices,
-            device_speed: options.device_link.unwrap_or(last),
-            controller_speed: first,
-            forwarding: options.forwarding,
-        });
-        anyhow::ensure!(
-            burst.is_none() || payload.frames(tag).count() == 1,
-            "--devices takes answers of one frame; larger ones are for \
-             `kadenz testbed model forty-devices --broadcast --size ...`"
-        );
-        let chain = Chain::new(links)?.with_forwarding(options.forwarding);
-        let question = Self {
-            payload,
-            tag,
-            chain,
-            forwarding: options.forwarding,
-            measured: options.measured,
-            burst,
-        };
-        let wire = question.chain.round_trip(payload, tag);
-        anyhow::ensure!(
-            options.measured.is_none_or(|measured| measured >= wire),
-            "--measured {} is less than the {} of the wire alone; check payload and links",
-            options.measured.unwrap_or_default(),
-            wire
-        );
-        Ok(question)
-    }
-
-    fn frames(&self) -> impl Iterator<Item = EthernetFrame> {
-        self.payload.frames(self.tag)
-    }
-
-    fn on(&self, speed: LinkSpeed) -> LinkTimes {
-        let occupancy: Picoseconds = self
-            .frames()
-            .map(|frame| frame.occupancy(speed).time())
-            .sum();
-        let hop: Picoseconds = self
-            .frames()
-            .map(|frame| frame.store_and_forward(speed).time())
-            .sum();
-        LinkTimes {
+impl LinkTimes {
+    /// The times of a datagram's frames on a link of this speed.
+    fn of(frames: &[EthernetFrame], speed: LinkSpeed) -> Self {
+        let occupancy = frames.iter().map(|it| it.occupancy(speed).time());
+        let hop = frames.iter().map(|it| it.store_and_forward(speed).time());
+        Self {
             bits_per_second: speed.bits_per_second(),
-            occupancy_ns: occupancy.as_ns_f64(),
-            store_and_forward_ns: hop.as_ns_f64(),
+            occupancy_ns: occupancy.sum::<Picoseconds>().as_ns_f64(),
+            store_and_forward_ns: hop.sum::<Picoseconds>().as_ns_f64(),
             speed,
         }
     }
+}
 
-    fn round_trip(&self) -> Picoseconds {
-        self.chain.round_trip(self.payload, self.tag)
-    }
-
-    fn answer(&self) -> WireTimes {
-        let frame = |frame: EthernetFrame| FrameSize {
-            bytes: frame.bytes(),
-            bytes_on_link: frame.bytes_on_link(),
-        };
-        let links = self.chain.links().iter();
-        let not_wire = self
-            .measured
-            .map(|measured| measured.since(self.round_trip()));
-        WireTimes {
-            version: Version,
-            payload_bytes: self.payload.bytes(),
-            overhead_bytes: self.payload.overhead(self.tag),
-            frames: self.frames().map(frame).collect(),
-            links: links.map(|speed| self.on(*speed)).collect(),
-            switches: self.chain.switches(),
-            forwarding_ns: self.forwarding.as_ns_f64(),
-            one_way_ns: self.chain.one_way(self.payload, self.tag).as_ns_f64(),
-            round_trip_ns: self.round_trip().as_ns_f64(),
-            measured_ns: self.measured.map(Picoseconds::as_ns_f64),
-            not_wire_ns: not_wire.map(Picoseconds::as_ns_f64),
-            burst: self.burst.as_ref().and_then(|burst| self.replies(burst)),
-        }
-    }
-
-    fn replies(&self, burst: &Burst) -> Option<BurstTimes> {
-        let frame = self.frames().next()?;
+impl BurstTimes {
+    fn of(burst: &Burst, frame: EthernetFrame) -> Self {
         let last = burst.reply(burst.devices, frame);
-        Some(BurstTimes {
+        Self {
             devices: burst.devices,
             first_reply_ns: burst.reply(1, frame).since_broadcast.as_ns_f64(),
             last_reply_ns: last.since_broadcast.as_ns_f64(),
             last_reply_since_answer_ns: last.since_answer.as_ns_f64(),
             buffer_bytes: burst.buffer(frame).0,
-            link: self.on(burst.device_speed),
-        })
+            link: LinkTimes::of(&[frame], burst.device_speed),
+        }
     }
 }
 
@@ -275,6 +199,50 @@ impl Answer for WireTimes {
 }
 
 impl WireTimes {
+    fn of(options: &Options) -> anyhow::Result<Self> {
+        let payload = Payload::new(options.payload.0)?;
+        let tag = if options.vlan { Tag::Vlan } else { Tag::None };
+        let frames: Vec<EthernetFrame> = payload.frames(tag).collect();
+        let links = match options.links.as_slice() {
+            [] => vec![options.link; usize::from(options.switches) + 1],
+            links => links.to_vec(),
+        };
+        let burst = options.devices.map(|devices| Burst {
+            devices,
+            device_speed: options.device_link.unwrap_or(links[links.len() - 1]),
+            controller_speed: links[0],
+            forwarding: options.forwarding,
+        });
+        anyhow::ensure!(
+            burst.is_none() || frames.len() == 1,
+            "--devices takes answers of one frame; larger ones are for \
+             `kadenz testbed model forty-devices --broadcast --size ...`"
+        );
+        let chain = Chain::new(links)?.with_forwarding(options.forwarding);
+        let wire = chain.round_trip(payload, tag);
+        anyhow::ensure!(
+            options.measured.is_none_or(|measured| measured >= wire),
+            "--measured {} is less than the {wire} of the wire alone; check payload and links",
+            options.measured.unwrap_or_default()
+        );
+        let not_wire = options.measured.map(|measured| measured.since(wire));
+        let links = chain.links().iter();
+        Ok(Self {
+            version: Version,
+            payload_bytes: payload.bytes(),
+            overhead_bytes: payload.overhead(tag),
+            links: links.map(|speed| LinkTimes::of(&frames, *speed)).collect(),
+            switches: chain.switches(),
+            forwarding_ns: options.forwarding.as_ns_f64(),
+            one_way_ns: chain.one_way(payload, tag).as_ns_f64(),
+            round_trip_ns: wire.as_ns_f64(),
+            measured_ns: options.measured.map(Picoseconds::as_ns_f64),
+            not_wire_ns: not_wire.map(Picoseconds::as_ns_f64),
+            burst: burst.map(|burst| BurstTimes::of(&burst, frames[0])),
+            frames: frames.iter().map(FrameSize::of).collect(),
+        })
+    }
+
     fn ways(&self) -> String {
         let hops = self.links.len();
         format!(

@@ -16,7 +16,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::{ExitCode, Stdio};
 use std::sync::OnceLock;
 
-use kadenz::report::document::{Answer, Document};
+use kadenz::report::document::{Answer, Document, Table};
 use kadenz::report::text::{Text, is_hidden, one_line, visible};
 use kadenz::rt::tuning::Measure;
 use serde::Serialize;
@@ -85,6 +85,16 @@ pub(crate) fn screen() -> io::Stdout {
 /// A name or other foreign text as part of a line.
 pub(crate) fn name(text: &str) -> Cow<'_, str> {
     one_line(text)
+}
+
+/// A column of a table: its header, and the text of its cells.
+pub(crate) type Column<T> = (&'static str, fn(&T) -> String);
+
+/// A table with a row for each item; the first columns, `words` of them, hold words.
+pub(crate) fn table<T>(columns: &[Column<T>], words: usize, items: &[T]) -> Table {
+    let head: Vec<&str> = columns.iter().map(|(head, _)| *head).collect();
+    let row = |item| columns.iter().map(|(_, cell)| cell(item)).collect();
+    Table::new(&head, words, items.iter().map(row).collect())
 }
 
 /// A document for people: as Markdown with `--markdown`, else for a terminal.

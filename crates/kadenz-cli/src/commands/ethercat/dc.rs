@@ -5,7 +5,7 @@ use clap::Args;
 use kadenz::ethercat::main_device::clocks::ReferenceClock;
 use kadenz::ethercat::main_device::clocks::{self, Alignment, ClockStatus, Epoch, since_2000};
 use kadenz::ethercat::main_device::device::SubDevice;
-use kadenz::report::document::{Answer, Document, Table, Version};
+use kadenz::report::document::{Answer, Document, Version};
 use kadenz::rt::clock::WallTime;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,7 +15,7 @@ use super::device::Device;
 #[cfg(target_os = "linux")]
 use super::device::DeviceSelector;
 use super::segment::{Segment, SegmentOrLoop};
-use crate::output::{self, Outcome};
+use crate::output::{self, Column, Outcome};
 
 /// Measure the delay to each device, and read its clock
 ///
@@ -156,39 +156,45 @@ impl Options {
     }
 }
 
+const COLUMNS: [Column<DeviceClock>; 8] = [
+    ("pos", |it| it.device.position.to_string()),
+    ("device", |it| it.device.called().to_owned()),
+    ("clock", |it| {
+        or_not(it.clock.bits.map(|it| format!("{it} bits")))
+    }),
+    ("parent", |DeviceClock { clock: it, .. }| {
+        let parent = it.parent.zip(it.parent_port);
+        or_not(parent.map(|(parent, port)| format!("{parent}.{port}")))
+    }),
+    ("delay ns", |DeviceClock { clock: it, .. }| {
+        let about = if it.delay_is_measured == Some(false) {
+            "~"
+        } else {
+            ""
+        };
+        or_not(it.delay_ns.map(|it| format!("{about}{it}")))
+    }),
+    ("rate ppm", |it| {
+        or_not(
+            it.clock
+                .rate_ppb
+                .map(|it| format!("{:+.3}", it as f64 / 1e3)),
+        )
+    }),
+    ("deviation ns", |it| {
+        or_not(it.clock.difference_ns.map(|it| it.to_string()))
+    }),
+    ("offset ns", |it| {
+        or_not(it.clock.offset_ns.map(|it| it.to_string()))
+    }),
+];
+
+fn or_not(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "-".to_owned())
+}
+
 impl Answer for ClockReport {
     fn document(&self) -> Document {
-        let rows = self
-            .devices
-            .iter()
-            .map(|DeviceClock { device, clock: it }| {
-                let or_not = |it: Option<String>| it.unwrap_or_else(|| "-".to_owned());
-                let about = match it.delay_is_measured {
-                    Some(false) => "~",
-                    _ => "",
-                };
-                let parent = it.parent.zip(it.parent_port);
-                vec![
-                    device.position.to_string(),
-                    device.called().to_owned(),
-                    or_not(it.bits.map(|it| format!("{it} bits"))),
-                    or_not(parent.map(|(parent, port)| format!("{parent}.{port}"))),
-                    or_not(it.delay_ns.map(|it| format!("{about}{it}"))),
-                    or_not(it.rate_ppb.map(|it| format!("{:+.3}", it as f64 / 1e3))),
-                    or_not(it.difference_ns.map(|it| it.to_string())),
-                    or_not(it.offset_ns.map(|it| it.to_string())),
-                ]
-            });
-        let head = [
-            "pos",
-            "device",
-            "clock",
-            "parent",
-            "delay ns",
-            "rate ppm",
-            "deviation ns",
-            "offset ns",
-        ];
         let reference = match (self.reference, self.silent) {
             (Some(it), _) => format!("the reference clock is that of device {it}"),
             (None, Some(it)) => {
@@ -203,7 +209,7 @@ impl Answer for ClockReport {
             )
         });
         Document::new()
-            .table(Table::new(&head, 4, rows.collect()))
+            .table(output::table(&COLUMNS, 4, &self.devices))
             .sentence(format!("{reference}{aligned}"))
     }
 }

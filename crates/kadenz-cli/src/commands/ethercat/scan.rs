@@ -5,12 +5,12 @@ use kadenz::ethercat::main_device::from_esi::{Described, Matched};
 use kadenz::ethercat::main_device::survey::SurveyedDevice;
 use kadenz::ethercat::wire::sii::Protocols;
 use kadenz::ethercat::wire::{AlStatus, AlStatusCode, Configured, PortStatus, State, register};
-use kadenz::report::document::{Answer, Document, Table, Version};
+use kadenz::report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::esi::DevicesOptions;
-use crate::output::{self, Outcome};
+use crate::output::{self, Column, Outcome};
 
 /// List the devices on the segment
 ///
@@ -112,25 +112,30 @@ fn file_of<'m>(met: &SurveyedDevice, matched: &'m Matched) -> Option<&'m Describ
     matched.of(&device)
 }
 
+const COLUMNS: [Column<Scanned>; 9] = [
+    ("pos", |it| it.position.to_string()),
+    ("name", |it| it.name.clone()),
+    ("description", |it| it.described().to_owned()),
+    ("vendor:product:revision", |it| {
+        format!(
+            "0x{:08x}:0x{:08x}:0x{:08x}",
+            it.vendor, it.product, it.revision
+        )
+    }),
+    ("state", |it| it.shown.clone()),
+    ("ports", Scanned::ports_shown),
+    ("alias", |it| it.alias.to_string()),
+    ("out B", |it| it.output_bytes.to_string()),
+    ("in B", |it| it.input_bytes.to_string()),
+];
+
 impl Answer for Scan {
     fn document(&self) -> Document {
-        let head = [
-            "pos",
-            "name",
-            "description",
-            "vendor:product:revision",
-            "state",
-            "ports",
-            "alias",
-            "out B",
-            "in B",
-        ];
-        let rows = self.devices.iter().map(Scanned::row).collect();
         let sum = |bytes: fn(&Scanned) -> u16| -> u32 {
             self.devices.iter().map(|it| u32::from(bytes(it))).sum()
         };
         Document::new()
-            .table(Table::new(&head, 6, rows))
+            .table(output::table(&COLUMNS, 6, &self.devices))
             .sentence(format!(
                 "{} devices, {} bytes of outputs, {} bytes of inputs",
                 self.devices.len(),
@@ -160,29 +165,22 @@ fn state_name(status: AlStatus) -> String {
 }
 
 impl Scanned {
-    fn row(&self) -> Vec<String> {
+    /// The name in the ESI file, else the long name, else the short one.
+    fn described(&self) -> &str {
         let described = [self.esi.as_ref(), Some(&self.description)];
         let described = described.into_iter().flatten().find(|it| !it.is_empty());
+        described.unwrap_or(&self.name)
+    }
+
+    /// A number for a port with a cable that carries frames, `x` for one that does not.
+    fn ports_shown(&self) -> String {
         let ports = self.ports.iter().zip("0123".chars());
         let ports = ports.map(|(state, number)| match *state {
             "open" => number,
             "closed" => 'x',
             _ => '-',
         });
-        vec![
-            self.position.to_string(),
-            self.name.clone(),
-            described.unwrap_or(&self.name).clone(),
-            format!(
-                "0x{:08x}:0x{:08x}:0x{:08x}",
-                self.vendor, self.product, self.revision
-            ),
-            self.shown.clone(),
-            ports.collect(),
-            self.alias.to_string(),
-            self.output_bytes.to_string(),
-            self.input_bytes.to_string(),
-        ]
+        ports.collect()
     }
 
     fn of(met: &SurveyedDevice, matched: &Matched) -> Self {

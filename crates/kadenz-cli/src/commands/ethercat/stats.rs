@@ -11,7 +11,7 @@ use kadenz::ethercat::control::timing::Snapshot;
 use kadenz::ethercat::running_loop::control_socket::{ClientError, ReceivedNotice};
 use kadenz::ethercat::wire::{AlStatus, AlStatusCode};
 use kadenz::lab::stop::Stop;
-use kadenz::report::document::{Answer, Document, Table, Version};
+use kadenz::report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ use super::running_loop::RunningLoop;
 use super::scan::state_shown;
 use crate::commands::interrupt;
 use crate::options::Span;
-use crate::output::{self, Outcome};
+use crate::output::{self, Column, Outcome};
 
 /// Show the statistics of a running loop, and the events on its segment.
 ///
@@ -140,33 +140,26 @@ impl Answer for Stats {
     }
 }
 
+const COLUMNS: [Column<DeviceStatus>; 8] = [
+    ("dev", |it| it.device.to_string()),
+    ("name", |it| it.name.clone()),
+    ("station", |it| format!("0x{:04X}", it.station)),
+    ("state", |it| {
+        let status = it.position.map(|_| AlStatus(it.status));
+        state_shown(status, AlStatusCode(it.code))
+    }),
+    ("pos", |it| {
+        it.position
+            .map_or_else(|| "-".to_owned(), |it| it.to_string())
+    }),
+    ("lost", |it| it.losses.to_string()),
+    ("brought back", |it| it.recoveries.to_string()),
+    ("emergencies", |it| it.emergencies.to_string()),
+];
+
 impl Answer for DeviceStats {
     fn document(&self) -> Document {
-        let rows = self.devices.iter().map(|it| {
-            let status = it.position.map(|_| AlStatus(it.status));
-            let position = it.position.map(|it| it.to_string());
-            vec![
-                it.device.to_string(),
-                it.name.clone(),
-                format!("0x{:04X}", it.station),
-                state_shown(status, AlStatusCode(it.code)),
-                position.unwrap_or_else(|| "-".to_owned()),
-                it.losses.to_string(),
-                it.recoveries.to_string(),
-                it.emergencies.to_string(),
-            ]
-        });
-        let head = [
-            "dev",
-            "name",
-            "station",
-            "state",
-            "pos",
-            "lost",
-            "brought back",
-            "emergencies",
-        ];
-        Document::new().table(Table::new(&head, 4, rows.collect()))
+        Document::new().table(output::table(&COLUMNS, 4, &self.devices))
     }
 }
 

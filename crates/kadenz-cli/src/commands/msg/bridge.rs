@@ -5,7 +5,7 @@ use clap::Args;
 use kadenz::lab::stop::Stop;
 use kadenz::msg::bridge::{Bridge, BridgeError, BridgeNotice, BridgeOptions, Carried};
 use kadenz::msg::bus::Bus;
-use kadenz::report::document::{Answer, Document, Table, Version};
+use kadenz::report::document::{Answer, Document, Version};
 use kadenz::report::numbers;
 use kadenz::rt::beat::Rate;
 use schemars::JsonSchema;
@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::bus;
 use crate::commands::interrupt;
 use crate::options::Span;
-use crate::output::{self, Outcome};
+use crate::output::{self, Column, Outcome};
 
 /// Carry the messages of one bus to another.
 ///
@@ -122,33 +122,20 @@ impl Options {
     }
 }
 
+const COLUMNS: [Column<Carried>; 9] = [
+    ("From", |it| it.from.clone()),
+    ("To", |it| it.to.clone()),
+    ("Received", |it| numbers::thousands(it.received)),
+    ("Carried", |it| numbers::thousands(it.carried)),
+    ("Bytes", |it| numbers::thousands(it.bytes)),
+    ("Own", |it| numbers::thousands(it.own)),
+    ("Held back", |it| numbers::thousands(it.held_back)),
+    ("Refused", |it| numbers::thousands(it.refused)),
+    ("Missed", |it| numbers::thousands(it.missed)),
+];
+
 impl Answer for Bridged {
     fn document(&self) -> Document {
-        let head = [
-            "From",
-            "To",
-            "Received",
-            "Carried",
-            "Bytes",
-            "Own",
-            "Held back",
-            "Refused",
-            "Missed",
-        ];
-        let rows = self.ways.iter().map(|it| {
-            let mut row = vec![it.from.clone(), it.to.clone()];
-            let counts = [
-                it.received,
-                it.carried,
-                it.bytes,
-                it.own,
-                it.held_back,
-                it.refused,
-                it.missed,
-            ];
-            row.extend(counts.map(numbers::thousands));
-            row
-        });
-        Document::new().table(Table::new(&head, 2, rows.collect()))
+        Document::new().table(output::table(&COLUMNS, 2, &self.ways))
     }
 }

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::shown;
 use super::types;
+use crate::output::{self, Column};
 
 /// Mark for an unknown value, or one that a sample does not support.
 const NOTHING: &str = "-";
@@ -159,42 +160,32 @@ impl HeardSender {
     }
 }
 
-/// A column of a table of channels: its header, and the text of its cells.
-#[derive(Clone, Copy)]
-pub(super) struct Column(pub(super) &'static str, fn(&HeardChannel) -> String);
-
-impl Column {
-    /// The same column under another header.
-    pub(super) const fn headed(self, head: &'static str) -> Self {
-        Self(head, self.1)
-    }
-}
-
-pub(super) const CHANNEL: Column = Column("Channel", |it| it.channel.to_string());
-pub(super) const TYPE: Column = Column("Type", |it| {
+pub(super) const CHANNEL: Column<HeardChannel> = ("Channel", |it| it.channel.to_string());
+pub(super) const TYPE: Column<HeardChannel> = ("Type", |it| {
     types::called(it.r#type.as_deref(), it.fingerprint)
 });
-pub(super) const MESSAGES: Column = Column("Messages", |it| numbers::thousands(it.messages));
-pub(super) const RATE: Column = Column("Hz", |it| hertz(it.rate_hz));
-pub(super) const INTERVAL: Column = Column("1/Hz", |it| {
+pub(super) const MESSAGES: Column<HeardChannel> =
+    ("Messages", |it| numbers::thousands(it.messages));
+pub(super) const RATE: Column<HeardChannel> = ("Hz", |it| hertz(it.rate_hz));
+pub(super) const INTERVAL: Column<HeardChannel> = ("1/Hz", |it| {
     it.interval_ns
         .map_or_else(|| NOTHING.to_owned(), numbers::value)
 });
-pub(super) const JITTER_P50: Column = Column("Jitter p50", |it| span(it.jitter_p50_ns));
-pub(super) const JITTER_P99: Column = Column("p99", |it| span(it.jitter_p99_ns));
-pub(super) const JITTER_MAX: Column = Column("max", |it| span(it.jitter_max_ns));
-pub(super) const BANDWIDTH: Column = Column("Bandwidth", |it| bandwidth(it.bytes_per_s));
-pub(super) const LOST: Column = Column("Lost", |it| lost(it.loss));
-pub(super) const UNDECODABLE: Column = Column("Undec.", |it| it.undecodable.to_string());
-pub(super) const SENDERS: Column = Column("Senders", |it| it.senders.len().to_string());
-pub(super) const LAST_SECONDS: Column = Column("Last s", |it| it.sparkline.clone());
+pub(super) const JITTER_P50: Column<HeardChannel> = ("Jitter p50", |it| span(it.jitter_p50_ns));
+pub(super) const JITTER_P99: Column<HeardChannel> = ("p99", |it| span(it.jitter_p99_ns));
+pub(super) const JITTER_MAX: Column<HeardChannel> = ("max", |it| span(it.jitter_max_ns));
+pub(super) const BANDWIDTH: Column<HeardChannel> = ("Bandwidth", |it| bandwidth(it.bytes_per_s));
+pub(super) const LOST: Column<HeardChannel> = ("Lost", |it| lost(it.loss));
+pub(super) const UNDECODABLE: Column<HeardChannel> = ("Undec.", |it| it.undecodable.to_string());
+pub(super) const SENDERS: Column<HeardChannel> = ("Senders", |it| it.senders.len().to_string());
+pub(super) const LAST_SECONDS: Column<HeardChannel> = ("Last s", |it| it.sparkline.clone());
 
 /// A row for each channel.
-pub(super) fn of_channels(columns: &[Column], channels: &[HeardChannel]) -> Table {
-    let head: Vec<&str> = columns.iter().map(|it| it.0).collect();
-    let words = head.iter().filter(|it| [CHANNEL.0, TYPE.0].contains(it));
-    let row = |channel| columns.iter().map(|it| (it.1)(channel)).collect();
-    Table::new(&head, words.count(), channels.iter().map(row).collect())
+pub(super) fn of_channels(columns: &[Column<HeardChannel>], channels: &[HeardChannel]) -> Table {
+    let words = columns
+        .iter()
+        .filter(|it| [CHANNEL.0, TYPE.0].contains(&it.0));
+    output::table(columns, words.count(), channels)
 }
 
 /// Loss of senders that count several channels with one counter, as LCM's programs do: the lost messages cannot be

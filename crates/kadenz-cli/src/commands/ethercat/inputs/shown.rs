@@ -4,7 +4,7 @@ use kadenz::ethercat::control::catalogue::{Direction, Item};
 use kadenz::ethercat::running_loop::control_socket::ClientError;
 use kadenz::ethercat::value::EntryType;
 use kadenz::ethercat::wire::coe::{Address, DataType};
-use kadenz::report::document::{Answer, Document, Table, Version};
+use kadenz::report::document::{Answer, Document, Version};
 use kadenz::report::numbers;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::images::ImageSnapshot;
 use crate::commands::ethercat::device::Device;
 use crate::commands::ethercat::running_loop::RunningLoop;
-use crate::output;
+use crate::output::{self, Column};
 
 /// Values of a running loop's process data, all of one cycle; one JSON line per cycle with `--watch`.
 #[derive(JsonSchema, Serialize)]
@@ -197,28 +197,18 @@ impl InputReport {
     }
 }
 
+const COLUMNS: [Column<InputEntry>; 7] = [
+    ("pos", |it| it.device.position.to_string()),
+    ("device", |it| it.called.clone()),
+    ("direction", |it| it.direction.to_owned()),
+    ("entry", |it| Address::new(it.index, it.sub).to_string()),
+    ("name", |it| it.name.clone()),
+    ("value", |it| it.shown.clone()),
+    ("unit", |it| it.unit.clone().unwrap_or_default()),
+];
+
 impl Answer for InputReport {
     fn document(&self) -> Document {
-        let rows = self.entries.iter().map(|it| {
-            vec![
-                it.device.position.to_string(),
-                it.called.clone(),
-                it.direction.to_owned(),
-                Address::new(it.index, it.sub).to_string(),
-                it.name.clone(),
-                it.shown.clone(),
-                it.unit.clone().unwrap_or_default(),
-            ]
-        });
-        let head = [
-            "pos",
-            "device",
-            "direction",
-            "entry",
-            "name",
-            "value",
-            "unit",
-        ];
         let whole = match self.whole {
             true => "",
             false => {
@@ -232,7 +222,7 @@ impl Answer for InputReport {
                 self.name,
                 numbers::value(self.age_ns as f64)
             ))
-            .table(Table::new(&head, 7, rows.collect()))
+            .table(output::table(&COLUMNS, 7, &self.entries))
     }
 }
 

@@ -7,7 +7,8 @@ use kadenz::report::numbers;
 use kadenz::report::text::Style;
 
 use super::fields::Fields;
-use crate::commands::msg::table::{self, Column, HeardChannel};
+use crate::commands::msg::table::{self, HeardChannel};
+use crate::output::Column;
 
 /// Seconds in the small graph beside a channel.
 const SECONDS: usize = 20;
@@ -318,16 +319,16 @@ const DROPPED: [&str; 9] = [
 ];
 
 /// The columns of lcm-spy, and further ones.
-pub(super) const COLUMNS: [Column; 11] = [
+pub(super) const COLUMNS: [Column<HeardChannel>; 11] = [
     table::CHANNEL,
     table::TYPE,
-    table::MESSAGES.headed("Num Msgs"),
+    ("Num Msgs", table::MESSAGES.1),
     table::RATE,
     table::INTERVAL,
     table::JITTER_P50,
     table::JITTER_P99,
     table::BANDWIDTH,
-    table::LOST.headed("Loss"),
+    ("Loss", table::LOST.1),
     table::UNDECODABLE,
     table::LAST_SECONDS,
 ];
