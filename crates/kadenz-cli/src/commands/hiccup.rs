@@ -8,7 +8,7 @@ use kadenz::lab::hiccup::{HiccupExperiment, HiccupPlan, experiment};
 use kadenz::lab::measuring::Measuring;
 
 use super::outcome::{self, OutcomeOptions};
-use crate::options::{ClockOption, Defaults, MeasureOptions, Progress, Span};
+use crate::options::{ClockOption, Defaults, MeasureOptions, Span};
 use crate::output::{self, Outcome};
 
 /// Measure how long this machine holds a sleeping thread back
@@ -80,11 +80,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             .map(|folder| control(folder, options, &measuring)),
         measuring,
     };
-    let result = {
-        let mut progress = Progress::new("measuring hiccups", plan.duration);
-        experiment(experiment_plan, &stop, &mut progress)
-    };
-    let outcome = outcome::finished(result, &folder)?;
+    let outcome = outcome::measured("measuring hiccups", plan.duration, &folder, |progress| {
+        experiment(experiment_plan, &stop, progress)
+    })?;
     let judged = outcome::report_run(&OutcomeOptions {
         also: control_folder.as_slice(),
         ..OutcomeOptions::of(&folder, &options.measure)

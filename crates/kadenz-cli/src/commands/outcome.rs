@@ -3,6 +3,7 @@
 #[cfg(all(test, target_os = "linux"))]
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use kadenz::ethercat::AxesReport;
@@ -27,7 +28,7 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 use super::cheapest::Cheapest;
-use crate::options::{MeasureOptions, Span, waiting};
+use crate::options::{MeasureOptions, Progress, Span, waiting};
 use crate::output::{self, Outcome};
 
 /// Options of a measurement's report.
@@ -366,9 +367,16 @@ pub(crate) fn read_with<'a>(
     waiting(words, || runs.map(read).collect())
 }
 
-/// The result of an experiment. Where it could not be written in full, this shows the readable part and returns the
-/// error.
-pub(crate) fn finished<T>(result: Result<T, ExperimentError>, folder: &Path) -> anyhow::Result<T> {
+/// Runs an experiment, with progress. Where its run could not be written in full, this shows the readable part and
+/// returns the error.
+pub(crate) fn measured<T>(
+    words: &'static str,
+    total: Option<Duration>,
+    folder: &Path,
+    experiment: impl FnOnce(&mut Progress) -> Result<T, ExperimentError>,
+) -> anyhow::Result<T> {
+    // The progress ends before anything else is printed.
+    let result = experiment(&mut Progress::new(words, total));
     if matches!(result, Err(ExperimentError::Finish(_)))
         && let Ok(summary) = Summary::of_run(folder)
     {

@@ -1,9 +1,9 @@
 //! `kadenz timer oneshot` and `kadenz timer cyclic`.
 
+use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
-use kadenz::lab::measuring::ExperimentError;
 use kadenz::lab::measuring_threads::GRACE;
 use kadenz::lab::probes::Measures;
 use kadenz::lab::timer::{
@@ -149,14 +149,13 @@ fn oneshot(options: &OneShot) -> anyhow::Result<Outcome> {
     let total = suite.total(timeout, options.repetitions);
     let probe = options.suite.probe(&mut suite)?;
     let stop = options.suite.measure.stop()?;
-    let result = {
-        let mut progress = Progress::new("setting timers", Some(total));
-        match &probe {
-            Some((probe, _)) => oneshot_probe(&suite, &plan, probe, &stop, &mut progress),
-            None => oneshot_suite(&suite, &plan, &stop, &mut progress),
-        }
+    let measure = |progress: &mut Progress| match &probe {
+        Some((probe, _)) => oneshot_probe(&suite, &plan, probe, &stop, progress),
+        None => oneshot_suite(&suite, &plan, &stop, progress),
     };
-    options.suite.print_result(&suite, result)
+    let folder = &suite.measuring.session.out;
+    let measured = outcome::measured("setting timers", Some(total), folder, measure)?;
+    options.suite.print_result(folder, &measured)
 }
 
 fn cyclic(options: &Cyclic) -> anyhow::Result<Outcome> {
@@ -189,14 +188,13 @@ fn cyclic(options: &Cyclic) -> anyhow::Result<Outcome> {
     let total = suite.total(interval.as_duration(), warm_up.saturating_add(cycles));
     let probe = options.suite.probe(&mut suite)?;
     let stop = options.suite.measure.stop()?;
-    let result = {
-        let mut progress = Progress::new("keeping the beat", Some(total));
-        match &probe {
-            Some((probe, _)) => cyclic_probe(&suite, &plan, probe, &stop, &mut progress),
-            None => cyclic_suite(&suite, &plan, &stop, &mut progress),
-        }
+    let measure = |progress: &mut Progress| match &probe {
+        Some((probe, _)) => cyclic_probe(&suite, &plan, probe, &stop, progress),
+        None => cyclic_suite(&suite, &plan, &stop, progress),
     };
-    options.suite.print_result(&suite, result)
+    let folder = &suite.measuring.session.out;
+    let measured = outcome::measured("keeping the beat", Some(total), folder, measure)?;
+    options.suite.print_result(folder, &measured)
 }
 
 impl SuiteOptions {
@@ -269,13 +267,7 @@ impl SuiteOptions {
         Ok(())
     }
 
-    fn print_result(
-        &self,
-        suite: &SuitePlan,
-        result: Result<Run, ExperimentError>,
-    ) -> anyhow::Result<Outcome> {
-        let folder = &suite.measuring.session.out;
-        let run = outcome::finished(result, folder)?;
+    fn print_result(&self, folder: &Path, run: &Run) -> anyhow::Result<Outcome> {
         let outcome = outcome::report_run(&OutcomeOptions::of(folder, &self.measure))?;
         // A warning of the run names the reason.
         Ok(outcome.or_incomplete(run.ended_by == Some(EndedBy::Failed)))

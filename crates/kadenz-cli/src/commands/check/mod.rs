@@ -25,7 +25,7 @@ use kadenz::rt::tuning::Policy;
 use super::cheapest;
 use super::outcome::{self, OutcomeOptions};
 use super::udp::{DISCOVERY, PathOption, resolve};
-use crate::options::{Defaults, MeasureOptions, Progress, Size, Span};
+use crate::options::{Defaults, MeasureOptions, Size, Span};
 use crate::output::{self, Outcome};
 
 /// Check whether this machine keeps a rate and a deadline
@@ -127,14 +127,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     #[cfg(all(feature = "camera", target_os = "linux"))]
     options.camera.must_answer()?;
     output::note(&options.how_long(&plan));
-    {
-        let mut progress = Progress::new(
-            "keeping the beat",
-            Some(plan.floor.duration + plan.duration),
-        );
-        let result = check(&plan, &stop, &mut progress);
-        outcome::finished(result, &plan.measuring.session.out)?;
-    }
+    let (folder, total) = (
+        &plan.measuring.session.out,
+        plan.floor.duration + plan.duration,
+    );
+    outcome::measured("keeping the beat", Some(total), folder, |progress| {
+        check(&plan, &stop, progress)
+    })?;
     #[cfg(all(feature = "camera", target_os = "linux"))]
     let also = Vec::from_iter(options.camera.measure(&plan, &stop)?);
     #[cfg(not(all(feature = "camera", target_os = "linux")))]
@@ -148,7 +147,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         report: true,
         also: &also,
         cheapest: cheapest.as_ref(),
-        ..OutcomeOptions::of(&plan.measuring.session.out, &options.measure)
+        ..OutcomeOptions::of(folder, &options.measure)
     })
 }
 

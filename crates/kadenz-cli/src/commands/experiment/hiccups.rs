@@ -7,7 +7,7 @@ use kadenz::report::statistics::Percent;
 use kadenz::report::summary::SeriesSummary;
 
 use super::steps::Step;
-use super::{ExperimentPlan, Output, Row, StepRun, named, published, table, value, whole};
+use super::{ExperimentPlan, Output, Row, StepRun, named, published, row_of, table, value, whole};
 use crate::options::Span;
 use kadenz::report::document::Document;
 
@@ -30,17 +30,7 @@ pub(crate) struct Options {
     pub(super) output: Output,
 }
 
-const HEAD: [&str; 9] = [
-    "system",
-    "samples",
-    "mean",
-    "SD",
-    "p50",
-    "p99.9",
-    "p99.99",
-    "max",
-    "(max-mean)/SD",
-];
+const HEAD: &str = "system | samples | mean | SD | p50 | p99.9 | p99.99 | max | (max-mean)/SD";
 
 /// The table of [Enner2016]; its percentiles are in figures only.
 const POST: [&str; 4] = [
@@ -66,7 +56,7 @@ pub(super) fn plan(options: &Options) -> ExperimentPlan {
 }
 
 fn tables(runs: &[StepRun<'_>]) -> Document {
-    let post = POST.iter().map(|cells| published(&HEAD, cells));
+    let post = POST.iter().map(|cells| published(HEAD, cells));
     let here = runs.iter().flat_map(|StepRun { name, run }| {
         run.named("hiccup")
             .map(|hiccups| row(&format!("here, {name}"), hiccups))
@@ -87,5 +77,5 @@ fn row(system: &str, hiccups: &SeriesSummary) -> Row {
         whole(hiccups.max_ns),
         in_sd.map_or_else(|| "-".to_owned(), |it| format!("{it:.1}")),
     ];
-    HEAD.into_iter().zip(cells).collect()
+    row_of(HEAD, cells)
 }

@@ -212,10 +212,14 @@ fn table(rows: impl IntoIterator<Item = Row>) -> Table {
     Table::new(&head, 1, rows.into_iter().map(cells).collect())
 }
 
-/// A row as a source gives it, its cells separated by `|`.
-fn published(head: &[&'static str], cells: &str) -> Row {
-    let cells = cells.split('|').map(|it| it.trim().to_owned());
-    head.iter().copied().zip(cells).collect()
+/// A row under these headers, which `|` separates.
+fn row_of(head: &'static str, cells: impl IntoIterator<Item = String>) -> Row {
+    head.split(" | ").zip(cells).collect()
+}
+
+/// A row as a source gives it, its cells separated by `|` as well.
+fn published(head: &'static str, cells: &str) -> Row {
+    row_of(head, cells.split('|').map(|it| it.trim().to_owned()))
 }
 
 /// The name of a row, with a note where its policy was refused.

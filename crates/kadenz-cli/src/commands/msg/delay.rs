@@ -12,7 +12,7 @@ use kadenz::rt::clock::{self, Synchronisation, WallTime};
 use super::bus::{self, BusOption};
 use super::types::TypesOption;
 use crate::commands::outcome::{self, OutcomeOptions};
-use crate::options::{Defaults, MeasureOptions, Progress, Span};
+use crate::options::{Defaults, MeasureOptions, Span};
 use crate::output::{self, Outcome};
 
 /// Measure how old messages are when they arrive
@@ -124,11 +124,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     };
     let stop = options.measure.stop()?;
     let folder = measuring.session.out.clone();
-    let result = {
-        let mut progress = Progress::new("listening", options.duration.map(|span| span.0));
-        stamped(&measuring, plan, &stop, &mut progress)
-    };
-    let (_, counts) = outcome::finished(result, &folder)?;
+    let total = options.duration.map(|span| span.0);
+    let (_, counts) = outcome::measured("listening", total, &folder, |progress| {
+        stamped(&measuring, plan, &stop, progress)
+    })?;
     anyhow::ensure!(
         counts.recorded > 0,
         "{}; the run in {} has the details",

@@ -21,9 +21,7 @@ use crate::commands::child::{self, Notes, Running};
 use crate::commands::outcome::{self, OutcomeOptions};
 use crate::commands::probe::{self, ProbeEndpoint};
 use crate::commands::timer::BackgroundLoad;
-use crate::options::{
-    CommandWords, Defaults, MeasureOptions, Progress, Size, Span, beats, complete,
-};
+use crate::options::{CommandWords, Defaults, MeasureOptions, Size, Span, beats, complete};
 use crate::output::Outcome;
 
 /// Measure how long a message takes from one program to another on this host
@@ -179,11 +177,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let _load = (options.load == BackgroundLoad::Busy)
         .then(busy)
         .transpose()?;
-    let result = {
-        let mut progress = Progress::new("measuring messages", Some(plan.publish.total()));
-        latency(&measuring, &plan, source, &stop, &mut progress)
-    };
-    let run = outcome::finished(result, &folder)?;
+    let total = Some(plan.publish.total());
+    let run = outcome::measured("measuring messages", total, &folder, |progress| {
+        latency(&measuring, &plan, source, &stop, progress)
+    })?;
     let outcome = match options.untold {
         true => Outcome::Kept,
         false => outcome::report_run(&OutcomeOptions::of(&folder, &options.measure))?,

@@ -11,7 +11,7 @@ use super::address;
 use super::socket::{SocketOptions, TokenOption, per_second};
 use crate::commands::interrupt;
 use crate::commands::outcome::{self, OutcomeOptions};
-use crate::options::{Defaults, MeasureOptions, Progress, Span};
+use crate::options::{Defaults, MeasureOptions, Span};
 use crate::output::{self, Outcome};
 
 /// Record the measurements of many controllers into one run.
@@ -89,11 +89,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     interrupt::stop_after(options.duration, &stop);
     let folder = measuring.session.out.clone();
     let ready = |address| output::note(&format!("logging on {address}; Ctrl-C ends it"));
-    let result = {
-        let mut progress = Progress::new("logging", options.duration.map(|span| span.0));
-        log(&measuring, &plan, ready, &stop, &mut progress)
-    };
-    outcome::finished(result, &folder)?;
+    let total = options.duration.map(|span| span.0);
+    outcome::measured("logging", total, &folder, |progress| {
+        log(&measuring, &plan, ready, &stop, progress)
+    })?;
     outcome::report_run(&OutcomeOptions {
         may_be_empty: true,
         ..OutcomeOptions::of(&folder, &options.measure)

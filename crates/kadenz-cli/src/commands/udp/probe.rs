@@ -19,7 +19,7 @@ use kadenz::rt::net::port::PortOptions;
 use super::address::{self, PathOption};
 use super::socket::{DISCOVERY, SocketOptions, Stamps, TokenOption, wall_clock};
 use crate::commands::outcome::{self, OutcomeOptions};
-use crate::options::{Defaults, MeasureOptions, Progress, Size, Span, beats};
+use crate::options::{Defaults, MeasureOptions, Size, Span, beats};
 use crate::output::{self, Outcome};
 
 /// Measure how long a packet to a device and back takes, and how many are lost
@@ -267,11 +267,9 @@ fn measure(
     let measuring = options.measuring(experiment, plan)?;
     let folder = measuring.session.out.clone();
     let stop = options.measure.stop()?;
-    let result = {
-        let mut progress = Progress::new("sending", plan.total());
-        probe(&measuring, plan, &stop, &mut progress)
-    };
-    outcome::finished(result, &folder)?;
+    outcome::measured("sending", plan.total(), &folder, |progress| {
+        probe(&measuring, plan, &stop, progress)
+    })?;
     outcome::report_run(&OutcomeOptions::of(&folder, &options.measure))
 }
 

@@ -15,7 +15,9 @@ use kadenz::report::summary::SeriesSummary;
 
 use self::findings::Findings;
 use super::steps::Step;
-use super::{ExperimentPlan, Output, Row, StepRun, named, published, table, timers, value, whole};
+use super::{
+    ExperimentPlan, Output, Row, StepRun, named, published, row_of, table, timers, value, whole,
+};
 use crate::options::{folder, waiting};
 
 /// Measure whether ROS keeps deadlines with its timers and its publish-subscribe, as [Sticha2014]
@@ -207,17 +209,8 @@ fn build() -> Result<(), BuildError> {
     Ok(())
 }
 
-const COMMUNICATION: [&str; 9] = [
-    "publish-subscribe",
-    "values",
-    "min",
-    "mean",
-    "p50",
-    "p99.9",
-    "max",
-    "first message",
-    "lost",
-];
+const COMMUNICATION: &str =
+    "publish-subscribe | values | min | mean | p50 | p99.9 | max | first message | lost";
 
 /// Section 4.3: the sample output, figure 4.3 and the text on 1 kHz, figure 4.4; figure 5.4.
 const PUBLISHED: [&str; 5] = [
@@ -232,7 +225,7 @@ fn tables(cells: &[Cell], runs: &[StepRun<'_>]) -> Document {
     let rows = runs.iter().flat_map(communication_rows);
     let communication = PUBLISHED
         .iter()
-        .map(|it| published(&COMMUNICATION, it))
+        .map(|it| published(COMMUNICATION, it))
         .chain(rows);
     let document = timers::tables(runs)
         .table(table(communication))
@@ -260,7 +253,7 @@ fn communication_rows(StepRun { name, run }: &StepRun<'_>) -> Vec<Row> {
             whole(first(series, 0)),
             lost(at).map_or_else(|| "-".to_owned(), numbers::thousands),
         ];
-        COMMUNICATION.into_iter().zip(cells).collect()
+        row_of(COMMUNICATION, cells)
     };
     series.iter().enumerate().map(row).collect()
 }
