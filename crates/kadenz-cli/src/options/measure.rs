@@ -180,14 +180,14 @@ pub(crate) fn beats(rate: Rate, count: Option<u64>, duration: Duration) -> anyho
 
 /// The clock of experiments that may use another than the beat's.
 #[derive(Clone, Copy, Debug, Args)]
-#[command(next_help_heading = "Tuning")]
 pub(crate) struct ClockOption {
     /// Clock to read
     #[arg(
         long,
         value_name = "CLOCK",
         value_parser = complete::<ClockKind>(ClockKind::ALL),
-        default_value = "monotonic"
+        default_value = "monotonic",
+        help_heading = "Tuning"
     )]
     pub(crate) clock: ClockKind,
 }

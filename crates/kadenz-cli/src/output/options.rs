@@ -8,29 +8,40 @@ use kadenz::report::text::Style;
 
 /// Amount and form of the output; every command takes these options.
 #[derive(Clone, Copy, Debug, Default, Args)]
-#[command(next_help_heading = "Output")]
 pub(crate) struct OutputOptions {
     /// Print only the first sentence of a verdict, and neither progress nor notes; errors and requested data still
     /// appear
-    #[arg(long, short, global = true, conflicts_with = "verbose")]
+    #[arg(
+        long,
+        short,
+        global = true,
+        conflicts_with = "verbose",
+        help_heading = "Output"
+    )]
     quiet: bool,
 
     /// Print more on standard error; in a build with zenoh:// or dds:// also their logs, as RUST_LOG=info does;
     /// -vv: debug, -vvv: trace
-    #[arg(long, short, global = true, action = ArgAction::Count)]
+    #[arg(long, short, global = true, action = ArgAction::Count, help_heading = "Output")]
     verbose: u8,
 
     /// Draw tables with lines and colours: on a terminal unless NO_COLOR is set, always or never
-    #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
+    #[arg(
+        long,
+        value_name = "WHEN",
+        global = true,
+        default_value = "auto",
+        help_heading = "Output"
+    )]
     color: ColorOption,
 
     /// Print the answer as JSON on standard output; a command with repeated answers prints one per line (schemas:
     /// docs/json.md)
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = "Output")]
     json: bool,
 
     /// Print the answer as Markdown on standard output: for an issue, a wiki or a summary in CI
-    #[arg(long, global = true, conflicts_with = "json")]
+    #[arg(long, global = true, conflicts_with = "json", help_heading = "Output")]
     pub(super) markdown: bool,
 }
 

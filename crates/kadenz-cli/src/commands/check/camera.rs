@@ -14,10 +14,9 @@ use crate::options::{Progress, Span, waiting};
 
 /// Camera that the check includes.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Camera")]
 pub(crate) struct CameraOption {
     /// Take the frames of this camera too, for a fifth of the duration, and show the parts of their age
-    #[arg(long, value_name = "URL|NAME")]
+    #[arg(long, value_name = "URL|NAME", help_heading = "Camera")]
     camera: Option<String>,
 
     /// The greatest age of a frame when a program has it
@@ -25,7 +24,8 @@ pub(crate) struct CameraOption {
         long,
         value_name = "SPAN",
         default_value = "66.667ms",
-        requires = "camera"
+        requires = "camera",
+        help_heading = "Camera"
     )]
     camera_deadline: Span,
 }

@@ -16,16 +16,25 @@ use crate::output;
 
 /// Device descriptions of vendors.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Segment")]
 pub(crate) struct EsiOption {
     /// Configure devices by an ESI file of their vendor, or by the files of a folder: PDOs, values to write before
     /// SAFEOP, distributed clocks, names. A device without a description is configured by its own SII and dictionary
-    #[arg(id = "esi", long = "esi", value_name = "FILE|FOLDER")]
+    #[arg(
+        id = "esi",
+        long = "esi",
+        value_name = "FILE|FOLDER",
+        help_heading = "Segment"
+    )]
     path: Option<PathBuf>,
 
     /// PDOs to assign to a device, both ways, in place of the defaults of its ESI file; once for each such device:
     /// 8=0x1601,0x1A00 or 'left knee=0x1601,0x1A00'
-    #[arg(long = "pdos", value_name = "DEVICE=PDO,...", requires = "esi")]
+    #[arg(
+        long = "pdos",
+        value_name = "DEVICE=PDO,...",
+        requires = "esi",
+        help_heading = "Segment"
+    )]
     pdos: Vec<ChosenPdos>,
 }
 
@@ -53,7 +62,6 @@ impl DevicesOptions {
 
 /// Operation modes of devices.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Segment")]
 pub(crate) struct ModesOption {
     /// Operation mode of a device's distributed clock, by its name in the ESI file (`OpMode` of its `Dc`), in place
     /// of the first mode with sync signals; once for each such device: 8='DC-Synchron'
@@ -61,7 +69,8 @@ pub(crate) struct ModesOption {
         long = "dc-mode",
         value_name = "DEVICE=MODE",
         requires = "esi",
-        requires = "sync0"
+        requires = "sync0",
+        help_heading = "Segment"
     )]
     modes: Vec<ChosenMode>,
 }

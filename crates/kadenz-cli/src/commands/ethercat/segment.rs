@@ -15,28 +15,31 @@ use super::device::label;
 /// Where the segment is.
 #[derive(Clone, Debug, Args)]
 #[group(required = true, multiple = false)]
-#[command(next_help_heading = "Segment")]
 pub(crate) struct SegmentOptions {
     /// Network interface of the segment, for example eth1; needs the right to raw frames (root, or CAP_NET_RAW)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Segment")]
     interface: Option<String>,
 
     /// A virtual segment in place of an interface, without any rights and in virtual time: this many devices of the
     /// humanoid, or a segment's TOML file
-    #[arg(long, value_name = "N|FILE")]
+    #[arg(long, value_name = "N|FILE", help_heading = "Segment")]
     sim: Option<Virtual>,
 }
 
 /// A segment, or a running loop in its place.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Segment")]
 pub(crate) struct SegmentOrLoop {
     #[command(flatten)]
     pub(super) segment: SegmentOptions,
 
     /// The devices of a running `kadenz ethercat run`, by its name as with `stats`, while it continues (Linux);
     /// without a name the only running one
-    #[arg(long = "loop", value_name = "NAME", group = "SegmentOptions")]
+    #[arg(
+        long = "loop",
+        value_name = "NAME",
+        group = "SegmentOptions",
+        help_heading = "Segment"
+    )]
     pub(super) running: Option<Option<String>>,
 }
 

@@ -63,28 +63,35 @@ pub(crate) struct Options {
     #[arg(long, conflicts_with_all = ["speed", "looped", "jitter"])]
     step: bool,
 
-    #[command(flatten)]
-    network: BadNetwork,
-
-    #[command(flatten)]
-    limits: LimitOptions,
-}
-
-/// Faults of a network.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "A bad network")]
-struct BadNetwork {
     /// Delay messages by up to this, uniformly
-    #[arg(long, value_name = "SPAN", default_value = "0ns")]
+    #[arg(
+        long,
+        value_name = "SPAN",
+        default_value = "0ns",
+        help_heading = "A bad network"
+    )]
     jitter: Span,
 
     /// Drop this share of the messages
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    #[arg(
+        long,
+        value_name = "SHARE",
+        default_value_t = 0.0,
+        help_heading = "A bad network"
+    )]
     loss: f64,
 
     /// The same seed gives the same jitter and loss
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        help_heading = "A bad network"
+    )]
     seed: u64,
+
+    #[command(flatten)]
+    limits: LimitOptions,
 }
 
 #[derive(JsonSchema, Serialize)]
@@ -113,16 +120,16 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         "--speed is a factor: 1, 0.25, or 0 for as fast as possible"
     );
     anyhow::ensure!(
-        (0.0..=1.0).contains(&options.network.loss),
+        (0.0..=1.0).contains(&options.loss),
         "--loss is a share between 0 and 1; one message in a hundred is 0.01"
     );
     let mut reader = options.limits.open(&options.log)?;
     let how = PlayOptions {
         speed: options.speed,
         looped: options.looped,
-        jitter: options.network.jitter.0,
-        loss: options.network.loss,
-        seed: options.network.seed,
+        jitter: options.jitter.0,
+        loss: options.loss,
+        seed: options.seed,
         ..options.part.of(reader.as_mut())?
     };
     let outline = reader.outline();

@@ -49,12 +49,16 @@ fn split(text: &str, port: u16) -> anyhow::Result<(&str, u16)> {
 
 /// The links between this machine and the devices.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Network")]
 pub(crate) struct PathOption {
     /// Speed of each link from here to the devices, with a switch between each two (as `kadenz wire --links`), from
     /// which the wire's share of a round trip is computed [default: in a testbed its links, else one link with the
     /// interface's speed]
-    #[arg(long, value_name = "SPEEDS", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "SPEEDS",
+        value_delimiter = ',',
+        help_heading = "Network"
+    )]
     path: Vec<LinkSpeed>,
 }
 

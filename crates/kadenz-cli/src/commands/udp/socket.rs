@@ -23,26 +23,30 @@ const MAX_TOKEN_FILE: u64 = 4096;
 
 /// Options of the socket.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Socket")]
 pub(super) struct SocketOptions {
     /// Send and receive through this interface alone
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Socket")]
     interface: Option<String>,
 
     /// Buffer for datagrams that wait for reading; the run records the granted size
-    #[arg(long, value_name = "SIZE", default_value = "4MiB")]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "4MiB",
+        help_heading = "Socket"
+    )]
     receive_buffer: Size,
 
     /// Poll continuously instead of waiting for the kernel: no wake-up, but a whole CPU
-    #[arg(long)]
+    #[arg(long, help_heading = "Socket")]
     pub(super) busy_poll: bool,
 
     /// Let the kernel poll the network card's queue this long before it waits (SO_BUSY_POLL)
-    #[arg(long, value_name = "SPAN")]
+    #[arg(long, value_name = "SPAN", help_heading = "Socket")]
     kernel_busy_poll: Option<Span>,
 
     /// Type of service of the packets, 0 to 255 (DSCP << 2), by which switches may prioritise them
-    #[arg(long, value_name = "BYTE")]
+    #[arg(long, value_name = "BYTE", help_heading = "Socket")]
     tos: Option<u8>,
 }
 

@@ -146,20 +146,24 @@ pub(crate) struct Options {
 
 /// The retry time of the bring-up, and the devices that it expects.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Segment")]
 struct BringUpOptions {
     /// How long to retry bring-up while devices do not answer
-    #[arg(long, value_name = "SPAN", default_value = "10s")]
+    #[arg(
+        long,
+        value_name = "SPAN",
+        default_value = "10s",
+        help_heading = "Segment"
+    )]
     bring_up_timeout: Span,
 
     /// All devices that the segment must have, as a segment file (docs/ethercat.md); bring-up waits for them
     /// [default: the most devices that any attempt found]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Segment")]
     expect: Option<PathBuf>,
 
     /// Start with the present devices when `--bring-up-timeout` has passed; the file configures the others, which
     /// reach OP when they appear
-    #[arg(long, requires = "expect")]
+    #[arg(long, requires = "expect", help_heading = "Segment")]
     start_without_missing: bool,
 }
 
