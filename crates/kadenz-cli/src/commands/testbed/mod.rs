@@ -27,12 +27,12 @@ commands! {
         #[cfg(target_os = "linux")]
         Run(live::run::Options) = live::run::run;
         #[cfg(target_os = "linux")]
-        Exec(live::exec::Options) = live::exec::run;
+        Exec(live::standing::ExecOptions) = live::standing::exec;
         #[cfg(target_os = "linux")]
-        Status(live::status::Options) = live::status::run
-            => "testbed-status": live::status::StandingTestbed;
+        Status(live::standing::StatusOptions) = live::standing::status
+            => "testbed-status": live::standing::StandingTestbed;
         #[cfg(target_os = "linux")]
-        Down(live::down::Options) = live::down::run => "down": live::down::EndedOrCleared;
+        Down(live::standing::DownOptions) = live::standing::down => "down": live::standing::EndedOrCleared;
     }
 }
 

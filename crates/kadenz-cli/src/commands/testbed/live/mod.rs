@@ -1,9 +1,7 @@
 //! Testbeds of this machine, on Linux.
 
-pub(crate) mod down;
-pub(crate) mod exec;
 pub(crate) mod run;
-pub(crate) mod status;
+pub(crate) mod standing;
 pub(crate) mod up;
 
 use std::path::Path;

@@ -78,7 +78,7 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     };
     let (_, at_end) = testbed.end(ended_by)?;
     super::keep_status(&out, &at_end)?;
-    output::note(&super::status::lines(&at_end).join("\n"));
+    output::note(&super::standing::lines(&at_end).join("\n"));
     outcome::note_run(&out)?;
     Ok(status.map_or(Outcome::Incomplete, |status| {
         Outcome::Program(as_a_shell_says(status))

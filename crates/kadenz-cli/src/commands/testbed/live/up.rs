@@ -64,7 +64,7 @@ pub(crate) struct EndedTestbed {
 
 impl Answer for EndedTestbed {
     fn document(&self) -> Document {
-        Document::new().sentences(super::status::lines(&self.status))
+        Document::new().sentences(super::standing::lines(&self.status))
     }
 }
 
