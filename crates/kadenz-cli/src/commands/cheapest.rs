@@ -135,10 +135,8 @@ pub(super) fn find(plan: &CheckPlan, rate: Rate, stop: &Stop) -> anyhow::Result<
             return Ok(None);
         }
         let tried = Summary::of_run(&folder)?;
-        let Some(matrix) = Matrix::of(&tried) else {
-            return Ok(None);
-        };
-        let Some(found) = matrix::Cheapest::of(&summary, &tried, &matrix) else {
+        let found = Matrix::of(&tried).and_then(|it| matrix::Cheapest::of(&summary, &tried, &it));
+        let Some(found) = found else {
             return Ok(None);
         };
         Cheapest {

@@ -19,6 +19,7 @@ use super::outcome::{self, OutcomeOptions};
 use super::probe::{self, ProbeEndpoint};
 use crate::options::{
     ClockOption, CommandWords, Defaults, MeasureOptions, Progress, Span, beats, complete, pace,
+    word,
 };
 use crate::output::Outcome;
 
@@ -210,13 +211,12 @@ impl SuiteOptions {
             vec![measuring.sleeper]
         };
         let names: Vec<String> = sleepers.iter().map(ToString::to_string).collect();
-        let busy = self.load == BackgroundLoad::Busy;
         let session = &mut measuring.session;
         session.set("sleeper", names.join(","));
-        session.set("load", if busy { "busy" } else { "idle" });
+        session.set("load", word(&self.load));
         Ok(SuitePlan {
             sleepers,
-            busy,
+            busy: self.load == BackgroundLoad::Busy,
             measuring,
         })
     }

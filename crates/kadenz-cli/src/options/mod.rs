@@ -16,4 +16,4 @@ pub(crate) use measure::{
 };
 pub(crate) use progress::{Progress, Steps, bar, waiting};
 pub(crate) use request::keep as keep_request;
-pub(crate) use values::{CommandWords, complete, folder, pace};
+pub(crate) use values::{CommandWords, complete, folder, pace, word};

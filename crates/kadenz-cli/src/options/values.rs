@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::builder::{PathBufValueParser, PossibleValue, TypedValueParser};
-use clap::{Arg, Command};
+use clap::{Arg, Command, ValueEnum};
 use kadenz::lab::timer::going_on;
 use kadenz::rt::beat::Overrun;
 
@@ -25,6 +25,12 @@ pub(crate) fn complete<T>(values: impl IntoIterator<Item = impl Display>) -> Com
 /// Parser of the loop's reaction to a late wake-up.
 pub(crate) fn pace() -> impl TypedValueParser<Value = Overrun> {
     complete::<Overrun>(Overrun::GOING_ON).try_map(going_on)
+}
+
+/// A choice as the user types it.
+pub(crate) fn word(choice: &impl ValueEnum) -> String {
+    let value = choice.to_possible_value();
+    value.map_or_else(String::new, |it| it.get_name().to_owned())
 }
 
 /// Parser of a folder that this command names to other commands in their arguments.

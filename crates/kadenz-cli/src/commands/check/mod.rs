@@ -127,11 +127,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     #[cfg(all(feature = "camera", target_os = "linux"))]
     options.camera.must_answer()?;
     output::note(&options.how_long(&plan));
-    let (folder, total) = (
-        &plan.measuring.session.out,
-        plan.floor.duration + plan.duration,
-    );
-    outcome::measured("keeping the beat", Some(total), folder, |progress| {
+    let folder = &plan.measuring.session.out;
+    let total = Some(plan.floor.duration + plan.duration);
+    outcome::measured("keeping the beat", total, folder, |progress| {
         check(&plan, &stop, progress)
     })?;
     #[cfg(all(feature = "camera", target_os = "linux"))]

@@ -11,6 +11,7 @@ use kadenz::report::document::{Answer, Document, Table, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::run::mode_word;
 use super::segment::Virtual;
 use crate::options::Steps;
 use crate::output::{self, Outcome};
@@ -268,10 +269,7 @@ impl LoopLatency {
         let experiment = &row.experiment;
         Self {
             name: row.name,
-            mode: match experiment.mode {
-                LoopMode::Pipelined => "pipelined",
-                LoopMode::Synchronous { .. } => "synchronous",
-            },
+            mode: mode_word(experiment.mode),
             sends: match experiment.sends {
                 Sends::AtOnce => "at-once",
                 Sends::NextCycle => "next-cycle",

@@ -21,7 +21,7 @@ use crate::commands::child::{self, Notes, Running};
 use crate::commands::outcome::{self, OutcomeOptions};
 use crate::commands::probe::{self, ProbeEndpoint};
 use crate::commands::timer::BackgroundLoad;
-use crate::options::{CommandWords, Defaults, MeasureOptions, Size, Span, beats, complete};
+use crate::options::{CommandWords, Defaults, MeasureOptions, Size, Span, beats, complete, word};
 use crate::output::Outcome;
 
 /// Measure how long a message takes from one program to another on this host
@@ -236,17 +236,10 @@ impl Options {
         session.set("count", plan.publish.count);
         session.set("warm_up", plan.publish.warm_up);
         session.set("subscribers", plan.subscribers);
-        session.set("receive", format!("{:?}", self.receive).to_lowercase());
+        session.set("receive", word(&self.receive));
         session.set("queue", plan.queue);
         session.set("in_process", in_process);
-        session.set(
-            "load",
-            if self.load == BackgroundLoad::Busy {
-                "busy"
-            } else {
-                "idle"
-            },
-        );
+        session.set("load", word(&self.load));
         for (name, command) in [
             ("publisher", &sides.publisher),
             ("subscriber", &sides.subscriber),

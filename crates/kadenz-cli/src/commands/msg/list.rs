@@ -142,11 +142,11 @@ struct ListedProvider {
 
 #[derive(JsonSchema, Serialize)]
 struct Promises {
-    order: String,
-    loss: String,
+    order: &'static str,
+    loss: &'static str,
     back_pressure: String,
-    history: String,
-    discovery: String,
+    history: &'static str,
+    discovery: &'static str,
     longest_payload_bytes: usize,
     /// Whether a real-time thread may publish.
     real_time: bool,
@@ -230,14 +230,12 @@ impl Promises {
                 DeliveryOrder::Kept => "kept",
                 DeliveryOrder::KeptPerChannel => "kept, by channel",
                 DeliveryOrder::AsDelivered => "as delivered",
-            }
-            .to_owned(),
+            },
             loss: match guarantees.loss {
                 Loss::None => "nothing",
                 Loss::WhenSlow => "when slow",
                 Loss::Network => "when slow, on the way",
-            }
-            .to_owned(),
+            },
             back_pressure: match guarantees.back_pressure {
                 BackPressure::None => "loses".to_owned(),
                 BackPressure::Bounded(0) => "is refused".to_owned(),
@@ -247,8 +245,7 @@ impl Promises {
                 History::None => "none",
                 History::LastOfEachChannel => "the last of each channel",
                 History::Everything => "everything",
-            }
-            .to_owned(),
+            },
             discovery: match guarantees.discovery {
                 Discovery::Process => "one process",
                 Discovery::Multicast => "multicast",
@@ -256,8 +253,7 @@ impl Promises {
                 Discovery::Server => "a server",
                 Discovery::Peers => "asking peers",
                 Discovery::File => "a file",
-            }
-            .to_owned(),
+            },
             longest_payload_bytes: guarantees.longest_payload,
             real_time: guarantees.real_time,
             zero_copy: guarantees.zero_copy,
@@ -268,11 +264,11 @@ impl Promises {
         let yes = |it: bool| if it { "yes" } else { "no" }.to_owned();
         vec![
             format!("{scheme}://"),
-            self.order.clone(),
-            self.loss.clone(),
+            self.order.to_owned(),
+            self.loss.to_owned(),
             self.back_pressure.clone(),
-            self.history.clone(),
-            self.discovery.clone(),
+            self.history.to_owned(),
+            self.discovery.to_owned(),
             match self.longest_payload_bytes {
                 usize::MAX => "any".to_owned(),
                 bytes => table::size(bytes as f64),

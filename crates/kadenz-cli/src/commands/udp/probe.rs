@@ -19,7 +19,7 @@ use kadenz::rt::net::port::PortOptions;
 use super::address::{self, PathOption};
 use super::socket::{DISCOVERY, SocketOptions, Stamps, TokenOption, wall_clock};
 use crate::commands::outcome::{self, OutcomeOptions};
-use crate::options::{Defaults, MeasureOptions, Size, Span, beats};
+use crate::options::{Defaults, MeasureOptions, Size, Span, beats, word};
 use crate::output::{self, Outcome};
 
 /// Measure how long a packet to a device and back takes, and how many are lost
@@ -210,9 +210,10 @@ pub(crate) fn send(options: &Send) -> anyhow::Result<Outcome> {
         "`--to` names a device twice; name each once"
     );
     name_apart(&mut devices);
-    let families = addresses.iter().map(SocketAddr::is_ipv4);
     anyhow::ensure!(
-        families.clone().all(|it| it) || families.clone().all(|it| !it),
+        addresses
+            .iter()
+            .all(|it| it.is_ipv4() == addresses[0].is_ipv4()),
         "`--to` mixes IPv4 and IPv6; name devices of one family"
     );
     let to = addresses[0];
@@ -374,7 +375,7 @@ impl ProbeOptions {
         if let Some(limit) = self.max_loss {
             session.set("max_loss", limit.to_string());
         }
-        session.set("loop", format!("{:?}", plan.looping).to_lowercase());
+        session.set("loop", word(&self.looping));
         let receiving = match plan.receiving {
             SocketReceiving::Blocking => "block",
             SocketReceiving::Spinning => "spin",
@@ -382,7 +383,7 @@ impl ProbeOptions {
         };
         session.set("receive", receiving);
         session.set("rehearse", plan.rehearses);
-        session.set("stamps", format!("{:?}", self.stamps).to_lowercase());
+        session.set("stamps", word(&self.stamps));
         session.set("device_stamps", plan.device_stamps);
         if let Clocks::Synchronised { apart } = plan.clocks {
             session.set("clocks", "synchronised");

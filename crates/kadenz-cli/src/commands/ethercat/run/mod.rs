@@ -22,7 +22,7 @@ use kadenz::rt::tuning::Policy;
 use super::esi::{EsiOption, ModesOption};
 use super::segment::SegmentOptions;
 use crate::commands::outcome::{self, FieldbusReport, OutcomeOptions};
-use crate::options::{Defaults, MeasureOptions, Span, complete};
+use crate::options::{Defaults, MeasureOptions, Span, complete, word};
 use crate::output::{self, Outcome};
 
 /// The experiment's name in `run.json`.
@@ -327,17 +327,11 @@ fn measuring(options: &Options, settings: &LoopSettings) -> anyhow::Result<Measu
     Ok(measuring)
 }
 
-const fn mode_word(mode: LoopMode) -> &'static str {
+pub(super) const fn mode_word(mode: LoopMode) -> &'static str {
     match mode {
         LoopMode::Pipelined => "pipelined",
         LoopMode::Synchronous { .. } => "synchronous",
     }
-}
-
-/// A choice as the user types it.
-fn word(choice: &impl ValueEnum) -> String {
-    let value = choice.to_possible_value();
-    value.map_or_else(String::new, |it| it.get_name().to_owned())
 }
 
 /// Refuses an interval that is no cycle of a fieldbus.
