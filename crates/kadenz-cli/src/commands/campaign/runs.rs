@@ -84,11 +84,10 @@ fn visit(campaign: &mut Campaign, run: &PlannedRun, stop: &Stop) -> anyhow::Resu
     if is_result && campaign.take_over(run, &working)? {
         return Ok(RunOutcome::Done);
     }
+    campaign.discard(&working)?;
     if stop.requested() {
-        campaign.discard(&working)?;
         return Ok(RunOutcome::Stopped);
     }
-    campaign.discard(&working)?;
     Ok(RunOutcome::Failed(match is_result {
         true => format!("`{typed}` ended without a run that lasted to its end"),
         false => child::failed(&typed, &said).to_string(),

@@ -85,14 +85,15 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let device = Device::from(&all[place]);
     let objections = objections(&all, place, options.alias);
     weigh(&device, &objections, options.force)?;
-    let done = write(&mut access, &device, options.alias).with_context(|| device.label())?;
+    let done = write(&mut access, &device, options.alias);
+    let (before, written) = done.with_context(|| device.label())?;
     output::answer(&Alias {
         version: Version,
         segment: access.name(),
         device,
-        before: done.before,
+        before,
         alias: options.alias,
-        written: done.written,
+        written,
         overridden: objections,
         when: access.when_it_counts(),
     })
@@ -123,13 +124,8 @@ fn objections(all: &[SubDevice], place: usize, alias: u16) -> Vec<String> {
     objections
 }
 
-struct Done {
-    before: u16,
-    written: bool,
-}
-
-/// Writes alias and checksum, where they differ, and reads them back.
-fn write(access: &mut DeviceAccess, device: &Device, alias: u16) -> anyhow::Result<Done> {
+/// Writes alias and checksum, where they differ, and reads them back; returns the alias before, and whether it wrote.
+fn write(access: &mut DeviceAccess, device: &Device, alias: u16) -> anyhow::Result<(u16, bool)> {
     // Ctrl-C waits: between the two words the memory holds a wrong checksum.
     let _stop = interrupt::quietly_stop_on_interrupt()?;
     access.ask(device, |registers, target| {
@@ -153,10 +149,7 @@ fn write(access: &mut DeviceAccess, device: &Device, alias: u16) -> anyhow::Resu
             left.is_empty(),
             "the alias was written and is not there; is the memory write-protected, or worn out?"
         );
-        Ok(Done {
-            before,
-            written: !differences.is_empty(),
-        })
+        Ok((before, !differences.is_empty()))
     })
 }
 

@@ -1,7 +1,6 @@
 //! ESI files, from which Kadenz configures devices.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use anyhow::Context as _;
 use clap::Args;
@@ -32,10 +31,11 @@ pub(crate) struct EsiOption {
     #[arg(
         long = "pdos",
         value_name = "DEVICE=PDO,...",
+        value_parser = pdos,
         requires = "esi",
         help_heading = "Segment"
     )]
-    pdos: Vec<ChosenPdos>,
+    pdos: Vec<DeviceChoice>,
 }
 
 /// Location of the devices, and their vendors' descriptions.
@@ -68,54 +68,54 @@ pub(crate) struct ModesOption {
     #[arg(
         long = "dc-mode",
         value_name = "DEVICE=MODE",
+        value_parser = mode,
         requires = "esi",
         requires = "sync0",
         help_heading = "Segment"
     )]
-    modes: Vec<ChosenMode>,
+    modes: Vec<DeviceChoice>,
 }
 
-/// PDOs for a device.
+/// A choice for a device among the options of its ESI file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct ChosenPdos {
+struct DeviceChoice {
     device: DeviceSelector,
-    pdos: Vec<u16>,
+    choice: Choice,
 }
 
-/// An operation mode for a device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct ChosenMode {
-    device: DeviceSelector,
-    mode: String,
+/// Parses a device and its PDOs.
+fn pdos(text: &str) -> Result<DeviceChoice, String> {
+    let refused =
+        || format!("`{text}` chooses no PDOs; write a device and its PDOs: 8=0x1601,0x1A00");
+    let (device, pdos) = text.split_once('=').ok_or_else(refused)?;
+    let device = device.parse()?;
+    let pdos = pdos.split(',').map(|it| number::hexadecimal(it.trim()));
+    let pdos: Option<Vec<u16>> = pdos.collect();
+    let pdos = Some(pdos.ok_or_else(refused)?);
+    let choice = Choice { pdos, mode: None };
+    Ok(DeviceChoice { device, choice })
 }
 
-impl FromStr for ChosenPdos {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let refused =
-            || format!("`{text}` chooses no PDOs; write a device and its PDOs: 8=0x1601,0x1A00");
-        let (device, pdos) = text.split_once('=').ok_or_else(refused)?;
-        let index = |it: &str| number::hexadecimal::<u16>(it.trim());
-        let pdos: Option<Vec<u16>> = pdos.split(',').map(index).collect();
-        Ok(Self {
-            device: device.parse()?,
-            pdos: pdos.ok_or_else(refused)?,
-        })
-    }
+/// Parses a device and its operation mode.
+fn mode(text: &str) -> Result<DeviceChoice, String> {
+    let (device, mode) = text.split_once('=').ok_or_else(|| {
+        format!("`{text}` chooses no mode; write a device and its mode's name: 8='DC-Synchron'")
+    })?;
+    let device = device.parse()?;
+    let mode = Some(mode.to_owned());
+    let choice = Choice { pdos: None, mode };
+    Ok(DeviceChoice { device, choice })
 }
 
-impl FromStr for ChosenMode {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (device, mode) = text.split_once('=').ok_or_else(|| {
-            format!("`{text}` chooses no mode; write a device and its mode's name: 8='DC-Synchron'")
-        })?;
-        Ok(Self {
-            device: device.parse()?,
-            mode: mode.to_owned(),
-        })
+impl DeviceChoice {
+    /// Applies the choice to the selected devices.
+    fn apply(&self, devices: &[&SubDevice], matched: &mut Matched) -> anyhow::Result<()> {
+        for place in self.device.among(devices.iter().copied())? {
+            let device = devices[place];
+            let chosen = matched.choose(device, &self.choice);
+            chosen.with_context(|| label_of(device))?;
+        }
+        Ok(())
     }
 }
 
@@ -147,9 +147,7 @@ impl EsiOption {
             let devices: Vec<_> = devices.iter().collect();
             esi.choose(&devices, matched)?;
             for it in &modes.modes {
-                let mode = Some(it.mode.clone());
-                let choice = Choice { pdos: None, mode };
-                apply(&it.device, &choice, &devices, matched).context("--dc-mode")?;
+                it.apply(&devices, matched).context("--dc-mode")?;
             }
             Ok(())
         }
@@ -175,9 +173,7 @@ impl EsiOption {
         matched: &mut Matched,
     ) -> anyhow::Result<()> {
         for it in &self.pdos {
-            let pdos = Some(it.pdos.clone());
-            let choice = Choice { pdos, mode: None };
-            apply(&it.device, &choice, devices, matched).context("--pdos")?;
+            it.apply(devices, matched).context("--pdos")?;
         }
         Ok(())
     }
@@ -196,42 +192,29 @@ impl EsiOption {
     }
 }
 
-/// Applies a choice to the selected devices.
-fn apply(
-    which: &DeviceSelector,
-    choice: &Choice,
-    devices: &[&SubDevice],
-    matched: &mut Matched,
-) -> anyhow::Result<()> {
-    for place in which.among(devices.iter().copied())? {
-        let device = devices[place];
-        let chosen = matched.choose(device, choice);
-        chosen.with_context(|| label_of(device))?;
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_choice_is_a_device_and_what_it_is_to_have() {
-        let of = |text: &str| text.parse::<ChosenPdos>();
         let device = DeviceSelector::Name("left knee".to_owned());
-        let pdos = vec![0x1601, 0x1A00];
+        let choice = Choice {
+            pdos: Some(vec![0x1601, 0x1A00]),
+            mode: None,
+        };
         assert_eq!(
-            of("left knee=0x1601, 0x1a00"),
-            Ok(ChosenPdos { device, pdos })
+            pdos("left knee=0x1601, 0x1a00"),
+            Ok(DeviceChoice { device, choice })
         );
         for text in ["8", "8=", "8=5633", "8=0x1601,", "8=0x11601"] {
-            assert!(of(text).unwrap_err().contains("0x1601"), "{text}");
+            assert!(pdos(text).unwrap_err().contains("0x1601"), "{text}");
         }
-        let chosen: ChosenMode = "8=DC = fixed".parse().unwrap();
+        let chosen = mode("8=DC = fixed").unwrap();
         assert_eq!(
-            (chosen.device, chosen.mode.as_str()),
-            (DeviceSelector::Position(8), "DC = fixed")
+            (chosen.device, chosen.choice.mode.as_deref()),
+            (DeviceSelector::Position(8), Some("DC = fixed"))
         );
-        assert!("8".parse::<ChosenMode>().is_err());
+        assert!(mode("8").is_err());
     }
 }

@@ -1,5 +1,6 @@
 //! Plan from the options: cells, loads, rounds, and the total time.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -128,13 +129,9 @@ fn cpu_to_give_away() -> Option<CpuSet> {
 }
 
 fn distinct(cells: &[Combination]) -> Vec<Combination> {
-    let mut distinct: Vec<Combination> = Vec::new();
-    for &cell in cells {
-        if !distinct.contains(&cell) {
-            distinct.push(cell);
-        }
-    }
-    distinct
+    let mut seen = HashSet::new();
+    let cells = cells.iter().copied();
+    cells.filter(|it| seen.insert(*it)).collect()
 }
 
 /// The cells whose measures are all available. The others would only repeat other cells.
