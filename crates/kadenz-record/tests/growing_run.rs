@@ -144,6 +144,40 @@ fn a_run_whose_log_is_shorter_than_stated_is_counted_again_though_it_was_complet
     }
 }
 
+/// The recorder's counts are exact, those of a log are so to 0.1 %.
+#[test]
+fn a_series_whose_log_is_whole_keeps_its_counts_where_another_log_is_short() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("whole");
+    let samples = |first: u64| (first..first + 300).map(numbered);
+    let exact = |first| {
+        samples(first).map(|it| Sample {
+            value_ns: it.value_ns + 123_456_789,
+            ..it
+        })
+    };
+    let mut whole = GrowingRun::create(&dir, run()).expect("creates");
+    for n in 0..2 {
+        let part = part_of(&folder.path().join(n.to_string()), exact(300 * n));
+        whole
+            .add(&part, &[("lateness", "short"), ("lateness", "other")])
+            .expect("grows");
+    }
+    let stated = whole.run().series.clone();
+    whole.finish(EndedBy::Finished).expect("finishes");
+    let bytes = stated[0].files.hlog_bytes.expect("bytes");
+    let log = std::fs::OpenOptions::new()
+        .write(true)
+        .open(dir.join("short.hlog"));
+    log.expect("a log").set_len(bytes - 1).expect("cuts");
+    let whole = GrowingRun::reopen(&dir).expect("opens again");
+    let [short, other] = whole.run().series.as_slice() else {
+        panic!("{:?}", whole.run().series);
+    };
+    assert_ne!(short.counts, stated[0].counts);
+    assert_eq!(*other, stated[1]);
+}
+
 /// The logs, and the content of `run.json`.
 fn on_disk(dir: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = std::fs::read_dir(dir).expect("lists");

@@ -106,8 +106,13 @@ impl GrowingRun {
             let path = dir.join(log_name(&series.name));
             let length = std::fs::metadata(&path).map(|it| it.len());
             let length = length.map_err(|source| OpenRunError::Unreadable { path, source })?;
-            if stated.files.hlog_bytes.is_some_and(|it| it > length) {
-                series.files.hlog_parts = parts_left(stated, series.counts.recorded);
+            match stated.files.hlog_bytes {
+                Some(bytes) if bytes > length => {
+                    series.files.hlog_parts = parts_left(stated, series.counts.recorded);
+                }
+                // Its stated counts are exact, those of a histogram are not.
+                Some(_) => series.counts = stated.counts,
+                None => {}
             }
             series.files.hlog_bytes = Some(length);
         }
