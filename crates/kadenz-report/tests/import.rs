@@ -357,7 +357,18 @@ fn a_histogram_that_was_cut_off_keeps_no_deadline() {
     };
     let summary = Summary::of(&file, options).unwrap();
     assert!(summary.series.iter().all(|it| !it.verdict.unwrap().kept()));
-    assert_eq!(Headline::of(&summary).answer, HeadlineAnswer::No);
+    let headline = Headline::of(&summary);
+    assert_eq!(headline.answer, HeadlineAnswer::No);
+    assert!(
+        headline.words.contains("No: values may have been lost at"),
+        "{}",
+        headline.words
+    );
+    let words = answer(&summary).unwrap();
+    assert!(
+        words.contains("values may have been lost; of the others 0 misses"),
+        "{words}"
+    );
 }
 
 #[test]

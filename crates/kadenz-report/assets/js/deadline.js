@@ -42,7 +42,8 @@
 
   const verdict = ({ count, run }, { sure, unsure }) => {
     if (sure > 0) return ["no", "missed"];
-    if (Kadenz.data.runs[run].lossy) return ["no", "values were lost"];
+    const { loss } = Kadenz.data.runs[run];
+    if (loss !== null) return ["no", loss];
     if (unsure > 0) return ["", "undecided (bucket straddles the deadline)"];
     return count < MIN_SAMPLES ? ["", "too few samples"] : ["yes", "kept"];
   };

@@ -105,8 +105,8 @@ fn not_done(summary: &Summary, deciding: &[Judged<'_>]) -> Option<String> {
     if gave_up && !deciding.is_empty() {
         return Some("beats were given up".to_owned());
     }
-    if summary.lost_values() && !deciding.is_empty() {
-        return Some("values were lost".to_owned());
+    if let Some(loss) = summary.loss_of_import().filter(|_| !deciding.is_empty()) {
+        return Some(loss.words().to_owned());
     }
     let judged = |value: &str| {
         let of = |(it, _): &Judged<'_>| it.series.value() == value;

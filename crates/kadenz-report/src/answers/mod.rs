@@ -56,7 +56,7 @@ pub fn answer(summary: &Summary) -> Option<String> {
         .iter()
         .filter_map(|s| s.verdict.as_ref().map(|v| (s, v)))
         .collect();
-    judged.sort_by_key(|(_, verdict)| verdict.standing as u8);
+    judged.sort_by_key(|(_, verdict)| verdict.standing);
     let mut sentences: Vec<String> = Vec::new();
     while let Some((first, first_verdict)) = judged.first().copied() {
         let asked = |(series, verdict): &(&SeriesSummary, &Verdict)| {
@@ -87,12 +87,12 @@ fn sentence(judged: &[(&SeriesSummary, &Verdict)]) -> String {
         let what = question(&series.series, verdict);
         let clause = match (index, verdict.standing) {
             (0, Standing::Kept) => capitalised(&format!("{keep} {what} {how}")),
-            (0, Standing::Missed | Standing::ValuesLost) => format!("{keep_not} {what} {how}"),
+            (0, Standing::Missed | Standing::ValuesLost(_)) => format!("{keep_not} {what} {how}"),
             (0, Standing::TooFew) => {
                 format!("Too few samples to decide whether {keep} {what} {how}")
             }
             (_, Standing::Kept) => format!("; {how} too"),
-            (_, Standing::Missed | Standing::ValuesLost) => match judged[0].1.standing {
+            (_, Standing::Missed | Standing::ValuesLost(_)) => match judged[0].1.standing {
                 Standing::Kept => format!("; {how} it does not"),
                 _ => format!("; nor {how}"),
             },

@@ -6,6 +6,7 @@ use super::page::{Page, RunOnPage, SeriesOnPage};
 use super::table;
 use crate::statistics::SignedBucket;
 use crate::summary::IntervalPoint;
+use crate::verdict::Loss;
 
 /// Points of histogram that a page may carry, over all series.
 const BUCKET_BUDGET: usize = 40_000;
@@ -23,8 +24,8 @@ pub(super) struct PageData {
 pub(super) struct RunData {
     pub(super) label: String,
     pub(super) started_at: String,
-    /// Whether another program lost values.
-    lossy: bool,
+    /// Whether another program lost values, in words.
+    loss: Option<&'static str>,
 }
 
 impl RunData {
@@ -32,7 +33,7 @@ impl RunData {
         Self {
             label: run.label.clone(),
             started_at: run.summary.run.started_at.clone(),
-            lossy: run.summary.lost_values(),
+            loss: run.summary.loss_of_import().map(Loss::words),
         }
     }
 }

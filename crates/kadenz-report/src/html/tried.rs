@@ -67,7 +67,7 @@ fn row(cell: &Cell, is_cheapest: bool) -> Vec<TableCell> {
     let deadline = match verdict.map(|it| it.standing) {
         Some(Standing::Kept) => TableCell::standing("kept", true),
         Some(Standing::Missed) => TableCell::standing("missed", false),
-        Some(Standing::ValuesLost) => TableCell::standing("values lost", false),
+        Some(Standing::ValuesLost(_)) => TableCell::standing("values lost", false),
         Some(Standing::TooFew) => TableCell::text("too few samples"),
         None if cell.granted => TableCell::unknown(None),
         None => TableCell::text("not granted"),

@@ -9,15 +9,15 @@ use crate::figures::{bound, count, duration, plural, printed, rate, significant,
 use crate::findings::Finding;
 use crate::numbers;
 use crate::summary::Summary;
-use crate::verdict::bounded;
-use crate::verdict::{Standing, Verdict};
+use crate::verdict::{Loss, Standing, Verdict, bounded};
 
 /// The class of a standing, which names its icon, and its words.
 fn class_and_word(standing: Standing) -> (&'static str, &'static str) {
     match standing {
         Standing::Kept => ("kept", "Kept"),
         Standing::Missed => ("missed", "Missed"),
-        Standing::ValuesLost => ("missed", "Values were lost"),
+        Standing::ValuesLost(Loss::Certain) => ("missed", "Values were lost"),
+        Standing::ValuesLost(Loss::Possible) => ("missed", "Values may have been lost"),
         Standing::TooFew => ("unknown", "Too few samples"),
     }
 }
@@ -143,7 +143,7 @@ fn basis(verdict: &Verdict) -> String {
             "At 95 % confidence fewer than {bound} miss, {}. That is as much as this many samples can say.",
             verdict.assumption
         ),
-        Standing::ValuesLost => {
+        Standing::ValuesLost(_) => {
             String::from("Each value that was lost may have missed the deadline.")
         }
         Standing::TooFew if verdict.count == 0 => {

@@ -54,6 +54,8 @@ pub use sink::{Collected, EncodedInterval, Sink};
 
 /// Name of the warning that values are missing: of packets or messages that never came.
 pub(crate) const LOST: &str = "lost";
+/// Name of the warning that values may be missing.
+pub(crate) const MAYBE_LOST: &str = "maybe_lost";
 
 /// A file format that can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -25,7 +25,7 @@ impl DeadlinesKept {
         let kept = |name| match check.named(name)?.verdict?.standing {
             verdict::Standing::Kept => Some(true),
             verdict::Standing::Missed => Some(false),
-            verdict::Standing::ValuesLost | verdict::Standing::TooFew => None,
+            verdict::Standing::ValuesLost(_) | verdict::Standing::TooFew => None,
         };
         let mut tuning = check.named(REALTIME)?.series.tuning.iter();
         Some(Self {

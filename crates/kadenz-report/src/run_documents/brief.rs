@@ -7,7 +7,7 @@ use kadenz_record::run::model::{TuningMeasure, Warning};
 use crate::answers::answer;
 use crate::answers::budget::Budget;
 use crate::document::{Document, DocumentLine, Medium, Table, TableCell};
-use crate::import::LOST;
+use crate::import::{LOST, MAYBE_LOST};
 use crate::matrix::Matrix;
 use crate::numbers;
 use crate::statistics::{Percent, Percentile};
@@ -27,8 +27,9 @@ const REMEDIES: usize = 3;
 /// Lines on warnings of [`BELOW_VERDICT`].
 const WARNINGS: usize = 3;
 /// Ids of the warnings that qualify a verdict, and so stand below it, the most important first: values are missing.
-const BELOW_VERDICT: [&str; 13] = [
+const BELOW_VERDICT: [&str; 14] = [
     LOST,
+    MAYBE_LOST,
     "truncated",
     "incomplete",
     "log_damaged",

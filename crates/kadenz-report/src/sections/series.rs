@@ -210,7 +210,9 @@ impl SeriesFigures {
         add(["kept", ""], |it| match it.standing {
             Standing::Kept => TableCell::text("yes").judged(true),
             Standing::Missed => TableCell::text("no").judged(false),
-            Standing::ValuesLost => TableCell::text("no, values were lost").judged(false),
+            Standing::ValuesLost(loss) => {
+                TableCell::text(format!("no, {}", loss.words())).judged(false)
+            }
             Standing::TooFew => TableCell::text("too few samples"),
         });
     }

@@ -15,12 +15,12 @@ use kadenz_record::run::model::{Run, Series, Warning};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::import::{ImportError, LOST, write_run};
+use crate::import::{ImportError, LOST, MAYBE_LOST, write_run};
 use crate::modes::SeriesModes;
 use crate::statistics::{
     Cluster, Percent, Percentile, Percentiles, SampleFacts, SignedBucket, by_name,
 };
-use crate::verdict::Verdict;
+use crate::verdict::{Loss, Verdict};
 
 pub(crate) use log::make_room;
 pub use read::{SummariseError, SummaryOptions};
@@ -114,9 +114,11 @@ impl Summary {
         self.imported.as_ref().map_or(&self.folder, |it| &it.file)
     }
 
-    /// Whether the other program lost values of this run: each of them may have missed a deadline.
-    pub(crate) fn lost_values(&self) -> bool {
-        self.warnings.iter().any(|it| it.id == LOST)
+    /// Whether the other program lost values of an imported run.
+    pub(crate) fn loss_of_import(&self) -> Option<Loss> {
+        let has = |id| self.warnings.iter().any(|it| it.id == id);
+        let possible = has(MAYBE_LOST).then_some(Loss::Possible);
+        has(LOST).then_some(Loss::Certain).or(possible)
     }
 
     /// The series that a page or a table shows in full. In a run of many devices their own series are left out: the

@@ -206,8 +206,8 @@ impl Summary {
                     limit: max_buckets,
                 });
             }
-            if summary.lost_values() {
-                of_series.verdict = of_series.verdict.map(Verdict::with_values_lost);
+            if let Some(loss) = summary.loss_of_import() {
+                of_series.verdict = of_series.verdict.map(|it| it.with_loss(loss));
             }
             summary.series.push(of_series);
             summary.warnings.append(&mut reading.warnings);

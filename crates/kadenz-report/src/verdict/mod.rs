@@ -44,16 +44,34 @@ pub struct Verdict {
 }
 
 /// Whether a deadline was kept, as far as the sample shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
     /// No sample above the limit, and enough samples to say so.
     Kept,
     /// At least one sample above the limit.
     Missed,
-    /// No sample above the limit, but another program lost values of the run.
-    ValuesLost,
+    /// No sample above the limit, but values of the run were lost: each of them may have missed.
+    ValuesLost(Loss),
     /// No miss, but fewer than [`MIN_SAMPLES`]: too few to claim even 99 %.
     TooFew,
+}
+
+/// Whether values of a run were lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Loss {
+    /// They were.
+    Certain,
+    /// They may have been.
+    Possible,
+}
+
+impl Loss {
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Certain => "values were lost",
+            Self::Possible => "values may have been lost",
+        }
+    }
 }
 
 impl Verdict {
@@ -111,10 +129,10 @@ impl Verdict {
         }
     }
 
-    /// The same verdict where values of the run were lost: each of them may have missed.
-    pub(crate) fn with_values_lost(mut self) -> Self {
+    /// The same verdict where values of the run were lost.
+    pub(crate) fn with_loss(mut self, loss: Loss) -> Self {
         if self.misses == 0 {
-            self.standing = Standing::ValuesLost;
+            self.standing = Standing::ValuesLost(loss);
         }
         self
     }
@@ -122,7 +140,7 @@ impl Verdict {
     /// True if there were samples, none of them was above the limit, and no value of an imported run was lost.
     #[must_use]
     pub fn kept(&self) -> bool {
-        self.count > 0 && self.misses == 0 && self.standing != Standing::ValuesLost
+        self.count > 0 && self.misses == 0 && !matches!(self.standing, Standing::ValuesLost(_))
     }
 
     /// Most misses in a row; `None` where only a histogram has them.
@@ -206,7 +224,9 @@ pub fn describe(verdict: &Verdict) -> String {
                 bounded(verdict.upper_bound_95, verdict.assumption)
             )
         }
-        Standing::ValuesLost => format!("values were lost; of the others 0 misses in {count}"),
+        Standing::ValuesLost(loss) => {
+            format!("{}; of the others 0 misses in {count}", loss.words())
+        }
         Standing::TooFew if verdict.count == 0 => NOTHING_READ.to_owned(),
         Standing::TooFew => format!(
             "0 misses in {count}, which allows up to {bound}; {MIN_SAMPLES} samples without a \

@@ -343,7 +343,7 @@ impl FailIfCheck<'_> {
             return None;
         }
         let summary = &self.runs[run];
-        let of_import = summary.lost_values().then(|| "values were lost".to_owned());
+        let of_import = summary.loss_of_import().map(|it| it.words().to_owned());
         // Only what arrived has a latency; the duration of a publishing call is known of every message.
         let is_of_arrivals =
             series.series.kind == Kind::Latency && series.series.value() != PUBLISH;

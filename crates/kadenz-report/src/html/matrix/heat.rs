@@ -126,7 +126,7 @@ fn figure(matrix: &Matrix, cell: &Cell) -> TableCell {
 fn sign(cell: &Cell) -> (&'static str, &'static str) {
     match cell.verdict.map(|verdict| verdict.standing) {
         Some(Standing::Kept) => ("✓", "all-kept"),
-        Some(Standing::Missed | Standing::ValuesLost) => ("✗", "some-missed"),
+        Some(Standing::Missed | Standing::ValuesLost(_)) => ("✗", "some-missed"),
         Some(Standing::TooFew) | None => ("–", "unsure"),
     }
 }

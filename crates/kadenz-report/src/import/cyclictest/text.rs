@@ -13,7 +13,7 @@ use kadenz_record::run::model::Kind;
 use super::NO_HISTOGRAM;
 use crate::import::bins::{Bins, Overflow, scaled};
 use crate::import::source::{Lines, series};
-use crate::import::{Importer, LOST, ReadError, Sink};
+use crate::import::{Importer, MAYBE_LOST, ReadError, Sink};
 
 /// Columns are threads; no machine has more CPUs.
 const MAX_COLUMNS: usize = 1024;
@@ -203,7 +203,7 @@ impl HistogramTable {
         }
         if self.overflows.is_empty() && self.max.is_empty() {
             let text = "the source has no summary: rows of its largest values may be missing";
-            sink.warn(LOST, text.to_owned(), None);
+            sink.warn(MAYBE_LOST, text.to_owned(), None);
         }
         let limit_ns = scaled(self.limit, width_ns).map_err(|e| ReadError::field("bins", e))?;
         for (thread, bins) in self.columns.into_iter().enumerate() {
