@@ -40,9 +40,8 @@
     return found;
   };
 
-  const verdict = ({ count, run }, { sure, unsure }) => {
+  const verdict = ({ count, loss }, { sure, unsure }) => {
     if (sure > 0) return ["no", "missed"];
-    const { loss } = Kadenz.data.runs[run];
     if (loss !== null) return ["no", loss];
     if (unsure > 0) return ["", "undecided (bucket straddles the deadline)"];
     return count < MIN_SAMPLES ? ["", "too few samples"] : ["yes", "kept"];

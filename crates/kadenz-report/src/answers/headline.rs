@@ -1,13 +1,12 @@
 //! The verdict in one line: answer, rate, deadline and machine.
 
 use kadenz_record::run::check::{EXPERIMENT, REALTIME};
-use kadenz_record::run::messages::ONE_WAY;
 use kadenz_record::run::model::{BEATS_NOT_RUN, Host};
-use kadenz_record::run::network::{MaxLoss, RESPONSE};
+use kadenz_record::run::network::RESPONSE;
 
 use crate::numbers;
 use crate::summary::{SeriesSummary, Summary};
-use crate::verdict::{Standing, Verdict, messages, packets};
+use crate::verdict::{Standing, Verdict};
 
 /// The answer to whether the deadlines were kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,25 +111,7 @@ fn not_done(summary: &Summary, deciding: &[Judged<'_>]) -> Option<String> {
         let of = |(it, _): &Judged<'_>| it.series.value() == value;
         deciding.iter().any(of)
     };
-    lost_beyond_limit(summary, judged)
-}
-
-/// The packets or messages lost beyond what the run allows, where one of the series that `judged` names times them:
-/// "3 lost packets".
-pub(crate) fn lost_beyond_limit(
-    summary: &Summary,
-    judged: impl Fn(&str) -> bool,
-) -> Option<String> {
-    let packets = summary.run.network.as_ref().and_then(|network| {
-        let none = judged(RESPONSE).then_some(MaxLoss::Packets(0));
-        let limit = network.max_loss.or(none)?;
-        let total = packets::total(network);
-        limit.exceeded_by(total.lost, total.sent).then_some(total)
-    });
-    let messages = summary.run.messages.as_ref().map(messages::lost);
-    let messages = messages.filter(|&lost| lost > 0 && judged(ONE_WAY));
-    let packets = packets.map(|it| numbers::counted(it.lost, "lost packet"));
-    packets.or(messages.map(|lost| numbers::counted(lost, "lost message")))
+    summary.lost_beyond_limit(judged)
 }
 
 /// "1 kHz / 400 us missed 1.03 %".
@@ -244,7 +225,7 @@ fn virtual_or_contained(layers: &str) -> String {
 mod tests {
     use kadenz_record::run::check::ORDINARY;
     use kadenz_record::run::model::{Series, TuningMeasure, Warning};
-    use kadenz_record::run::network::{Flow, Network};
+    use kadenz_record::run::network::{Flow, MaxLoss, Network};
 
     use super::*;
     use crate::import::LOST;

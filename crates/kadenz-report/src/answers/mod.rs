@@ -13,7 +13,6 @@ use crate::numbers;
 use crate::summary::{SeriesSummary, Summary};
 use crate::verdict::{Standing, Verdict, describe};
 
-pub(crate) use headline::lost_beyond_limit;
 pub use headline::{Headline, HeadlineAnswer, machine};
 
 /// The answer to the deadlines of a run in words: one sentence per deadline, the series that keep it first. Absent when

@@ -24,8 +24,6 @@ pub(super) struct PageData {
 pub(super) struct RunData {
     pub(super) label: String,
     pub(super) started_at: String,
-    /// Whether another program lost values, in words.
-    loss: Option<&'static str>,
 }
 
 impl RunData {
@@ -33,7 +31,6 @@ impl RunData {
         Self {
             label: run.label.clone(),
             started_at: run.summary.run.started_at.clone(),
-            loss: run.summary.loss_of_import().map(Loss::words),
         }
     }
 }
@@ -56,6 +53,8 @@ pub(super) struct SeriesData {
     deadline: Option<u64>,
     /// Misses of that deadline.
     misses: Option<u64>,
+    /// Whether values were lost, in words.
+    loss: Option<&'static str>,
     buckets: Buckets,
     pub(super) extremes: Option<IntervalExtremes>,
     jitter: Option<SignalData>,
@@ -74,7 +73,7 @@ pub(super) fn of(page: &Page<'_>) -> PageData {
     let runs = page.runs.iter().map(RunData::of);
     let merge = merging(&page.series);
     let series = page.series.iter().enumerate().map(|(index, on_page)| {
-        let series = on_page.summary;
+        let (run, series) = (page.runs.get(on_page.run), on_page.summary);
         SeriesData {
             label: on_page.label.clone(),
             run: on_page.run,
@@ -88,6 +87,9 @@ pub(super) fn of(page: &Page<'_>) -> PageData {
             max: series.max_ns,
             deadline: series.verdict.map(|verdict| verdict.limit_ns),
             misses: series.verdict.map(|verdict| verdict.misses),
+            loss: run
+                .and_then(|it| it.summary.loss(&series.series))
+                .map(Loss::words),
             buckets: buckets(&series.distribution, share(BUCKET_BUDGET, page, 300, 4000)),
             extremes: extremes(&series.intervals, on_page.has_early(), merge),
             jitter: jitter(on_page, share(JITTER_BUDGET, page, 1000, 16_384)),

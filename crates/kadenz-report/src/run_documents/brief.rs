@@ -295,14 +295,13 @@ fn row(name: &str, series: &SeriesSummary) -> Vec<TableCell> {
         TableCell::text(found.map_or_else(String::new, Percentile::words))
     };
     let judged = series.verdict.filter(|it| it.count > 0);
-    let misses = judged.map(|it| it.misses);
     vec![
         TableCell::text(name),
         TableCell::count(series.count),
         percentile(Percent::P50),
         percentile(Percent::P99_9),
         TableCell::span(series.max_ns),
-        TableCell::count(misses).judged(misses.map(|it| it == 0)),
+        TableCell::count(judged.map(|it| it.misses)).judged(judged.map(|it| it.kept())),
     ]
 }
 

@@ -11,16 +11,19 @@ use std::sync::Arc;
 use kadenz_record::histogram::SignedHistogram;
 use kadenz_record::recorder::Counts;
 use kadenz_record::run::labels::DEVICE;
-use kadenz_record::run::model::{Run, Series, Warning};
+use kadenz_record::run::messages::{ONE_WAY, PUBLISH};
+use kadenz_record::run::model::{Kind, Run, Series, Warning};
+use kadenz_record::run::network::{MaxLoss, RESPONSE};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::import::{ImportError, LOST, MAYBE_LOST, write_run};
 use crate::modes::SeriesModes;
+use crate::numbers;
 use crate::statistics::{
     Cluster, Percent, Percentile, Percentiles, SampleFacts, SignedBucket, by_name,
 };
-use crate::verdict::{Loss, Verdict};
+use crate::verdict::{Loss, Verdict, messages, packets};
 
 pub(crate) use log::make_room;
 pub use read::{SummariseError, SummaryOptions};
@@ -119,6 +122,48 @@ impl Summary {
         let has = |id| self.warnings.iter().any(|it| it.id == id);
         let possible = has(MAYBE_LOST).then_some(Loss::Possible);
         has(LOST).then_some(Loss::Certain).or(possible)
+    }
+
+    /// Whether values of a series were lost, each of which may have missed a deadline: by another program, or packets
+    /// or messages that never arrived, beyond what the run allows.
+    pub(crate) fn loss(&self, series: &Series) -> Option<Loss> {
+        let never_arrived = || self.never_arrived(series).map(|_| Loss::Certain);
+        self.loss_of_import().or_else(never_arrived)
+    }
+
+    /// The packets or messages lost beyond what the run allows, whose times a series lacks: "3 lost packets".
+    pub(crate) fn never_arrived(&self, series: &Series) -> Option<String> {
+        // Only what arrived has a latency; the duration of a publishing call is known of every message.
+        let is_of_arrivals = series.kind == Kind::Latency && series.value() != PUBLISH;
+        let lost = self.lost_beyond_limit(|_| true).filter(|_| is_of_arrivals);
+        lost.filter(|_| !self.is_of_one_without_loss(series))
+    }
+
+    /// Whether a series is of one device or subscriber among several, and that one lost nothing.
+    fn is_of_one_without_loss(&self, series: &Series) -> bool {
+        let flows = self.run.network.iter().flat_map(|it| &it.flows);
+        let number = flows.clone().count();
+        let mut flows = flows.map(|it| (it.series(series.value(), number), it.lost));
+        let subscribers = self.run.messages.iter().flat_map(|it| &it.subscribers);
+        let number = subscribers.clone().count();
+        let mut subscribers = subscribers.map(|it| (it.series(series.value(), number), it.lost));
+        let is_whole = |(name, lost): (String, u64)| name == series.name && lost == 0;
+        flows.any(is_whole) || subscribers.any(is_whole)
+    }
+
+    /// The packets or messages lost beyond what the run allows, where one of the series that `judged` names times them:
+    /// "3 lost packets".
+    pub(crate) fn lost_beyond_limit(&self, judged: impl Fn(&str) -> bool) -> Option<String> {
+        let packets = self.run.network.as_ref().and_then(|network| {
+            let none = judged(RESPONSE).then_some(MaxLoss::Packets(0));
+            let limit = network.max_loss.or(none)?;
+            let total = packets::total(network);
+            limit.exceeded_by(total.lost, total.sent).then_some(total)
+        });
+        let messages = self.run.messages.as_ref().map(messages::lost);
+        let messages = messages.filter(|&lost| lost > 0 && judged(ONE_WAY));
+        let packets = packets.map(|it| numbers::counted(it.lost, "lost packet"));
+        packets.or(messages.map(|lost| numbers::counted(lost, "lost message")))
     }
 
     /// The series that a page or a table shows in full. In a run of many devices their own series are left out: the

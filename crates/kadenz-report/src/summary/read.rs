@@ -206,7 +206,7 @@ impl Summary {
                     limit: max_buckets,
                 });
             }
-            if let Some(loss) = summary.loss_of_import() {
+            if let Some(loss) = summary.loss(&of_series.series) {
                 of_series.verdict = of_series.verdict.map(|it| it.with_loss(loss));
             }
             summary.series.push(of_series);

@@ -137,7 +137,8 @@ impl Verdict {
         self
     }
 
-    /// True if there were samples, none of them was above the limit, and no value of an imported run was lost.
+    /// True if there were samples, none of them was above the limit, and no value was lost: by another program, or as a
+    /// packet or message beyond what the run allows.
     #[must_use]
     pub fn kept(&self) -> bool {
         self.count > 0 && self.misses == 0 && !matches!(self.standing, Standing::ValuesLost(_))
@@ -171,7 +172,8 @@ pub struct DeadlineOutput {
     pub longest_run: Option<u64>,
     /// Misses per hour of measuring; `null` when the duration is unknown.
     pub misses_per_hour: Option<f64>,
-    /// Whether there were samples, none of them was above the limit, and no value of an imported run was lost.
+    /// Whether there were samples, none of them was above the limit, and none was lost: no value of an imported run, and
+    /// no packet or message beyond what the run allows.
     pub kept: bool,
     /// Whether there are enough samples to claim at least 99 %, or a miss to disprove it.
     pub enough_samples: bool,

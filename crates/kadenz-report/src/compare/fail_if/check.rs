@@ -3,13 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use kadenz_record::run::messages::PUBLISH;
-use kadenz_record::run::model::Kind;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{FailIf, Limit, Operator};
-use crate::answers::lost_beyond_limit;
 use crate::compare::{Comparison, FigureComparison, NoInterval, show_ratio};
 use crate::summary::{SeriesSummary, Summary};
 
@@ -344,11 +341,7 @@ impl FailIfCheck<'_> {
         }
         let summary = &self.runs[run];
         let of_import = summary.loss_of_import().map(|it| it.words().to_owned());
-        // Only what arrived has a latency; the duration of a publishing call is known of every message.
-        let is_of_arrivals =
-            series.series.kind == Kind::Latency && series.series.value() != PUBLISH;
-        let never_arrived = || lost_beyond_limit(summary, |_| true).filter(|_| is_of_arrivals);
-        let lost = of_import.or_else(never_arrived)?;
+        let lost = of_import.or_else(|| summary.never_arrived(&series.series))?;
         Some(format!("{lost}, and each may have missed the deadline"))
     }
 }
