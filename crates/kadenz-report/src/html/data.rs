@@ -110,7 +110,7 @@ fn round(value: f64) -> f64 {
 }
 
 fn jitter(series: &SeriesOnPage<'_>, most: usize) -> Option<SignalData> {
-    let points = thinned(&series.jitter.as_ref().ok()?.points, most);
+    let points = thinned(series.jitter.as_ref().ok()?, most);
     Some(SignalData {
         time: points
             .iter()
@@ -325,13 +325,9 @@ mod tests {
             intervals: (0..86_400).map(interval).collect(),
             ..SeriesSummary::default()
         };
-        let points = (0..16_384)
+        let jitter: signal::Signal = (0..16_384)
             .map(|n| (f64::from(n) * 5_273.123, -1_234_567))
             .collect();
-        let jitter = signal::Signal {
-            points,
-            values_per_bin: 5000,
-        };
         let on_page = |run| SeriesOnPage {
             label: String::from("lateness"),
             run,

@@ -11,14 +11,9 @@ use crate::summary::SeriesSummary;
 /// Most bins that are kept; two points of each reach the page.
 const MAX_BINS: usize = 8192;
 
-/// A signal over time, thinned so that no extreme is lost.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Signal {
-    /// Milliseconds since the start of the run, and nanoseconds; in order of time.
-    pub(super) points: Vec<(f64, i64)>,
-    /// Values behind two points; 1 when each value is a point of its own.
-    pub(super) values_per_bin: u64,
-}
+/// A signal over time, thinned so that no extreme is lost: milliseconds since the start of the run, and nanoseconds; in
+/// order of time.
+pub(super) type Signal = Vec<(f64, i64)>;
 
 /// The jitter of a series over time, or why it cannot be known and how to record it. The same
 /// jitter as [`crate::statistics::JitterFacts`] sums up.
@@ -215,10 +210,7 @@ impl Thinner {
                 points.push(second);
             }
         }
-        Signal {
-            points,
-            values_per_bin: self.per_bin,
-        }
+        points
     }
 }
 
@@ -242,12 +234,12 @@ mod tests {
             };
             thinner.push((n as f64, value));
         }
+        assert_eq!(thinner.per_bin, 16);
         let signal = thinner.finish();
-        assert_eq!(signal.values_per_bin, 16);
-        assert!(signal.points.len() <= 2 * MAX_BINS);
-        assert!(signal.points.contains(&(40_321.0, 50_000)));
-        assert!(signal.points.contains(&(77_777.0, -997)));
-        assert!(signal.points.is_sorted_by(|a, b| a.0 < b.0));
+        assert!(signal.len() <= 2 * MAX_BINS);
+        assert!(signal.contains(&(40_321.0, 50_000)));
+        assert!(signal.contains(&(77_777.0, -997)));
+        assert!(signal.is_sorted_by(|a, b| a.0 < b.0));
     }
 
     #[test]
@@ -256,7 +248,7 @@ mod tests {
         for (sequence, value) in [(0, 10), (1, 30), (5, 500), (6, 490)] {
             jitter.push(sequence, sequence as i64 * 1_000_000, value);
         }
-        assert_eq!(jitter.thinner.finish().points, [(1.0, 20), (6.0, -10)]);
+        assert_eq!(jitter.thinner.finish(), [(1.0, 20), (6.0, -10)]);
     }
 
     /// Both ways of reading agree on a beat that is kept to the nanosecond.
@@ -283,9 +275,8 @@ mod tests {
             .unwrap();
         beat.take_beat(&mut SamplesFile::open(&path).unwrap(), 1_000_000)
             .unwrap();
-        let (all, beat) = (all.thinner.finish(), beat.thinner.finish());
-        assert_eq!(all, beat);
-        assert_eq!(beat.values_per_bin, 4);
+        assert_eq!(beat.thinner.per_bin, 4);
+        assert_eq!(all.thinner.finish(), beat.thinner.finish());
     }
 
     #[test]
@@ -294,7 +285,7 @@ mod tests {
         for n in 0..100 {
             thinner.push((f64::from(n), i64::from(n)));
         }
-        let signal = thinner.finish();
-        assert_eq!((signal.points.len(), signal.values_per_bin), (100, 1));
+        assert_eq!(thinner.per_bin, 1);
+        assert_eq!(thinner.finish().len(), 100);
     }
 }

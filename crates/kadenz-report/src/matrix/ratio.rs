@@ -135,8 +135,7 @@ impl Figures {
     /// The figures of a series with its log divided into `cells`.
     pub(super) fn new(series: &SeriesSummary, cells: &Cells, stream: u64) -> Self {
         let random = Random::new(SEED, stream);
-        let drawn = draw(cells, &PERCENTS, DRAWS, random);
-        let mut draws = drawn.percentiles.into_iter();
+        let mut draws = draw(cells, &PERCENTS, DRAWS, random).into_iter();
         let mut figure = |percent: Percent| {
             let draws = draws.next().unwrap_or_default();
             let carried = percent.beyond(series.count) >= MIN_BEYOND;

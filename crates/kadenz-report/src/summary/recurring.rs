@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use kadenz_record::run::folder::{OpenRunError, OpenSeriesError, RunReader};
+use kadenz_record::run::folder::{OpenRunError, RunReader};
 use kadenz_record::run::model::Series;
 use kadenz_record::samples::reader::SamplesFile;
 use thiserror::Error;
@@ -21,14 +21,6 @@ pub enum FindModesError {
     /// Neither the samples nor the interval log of a series could be read.
     #[error(transparent)]
     Summarise(#[from] SummariseError),
-    /// A series could not be opened.
-    #[error("run {}: {source}", folder.display())]
-    Series {
-        /// Path of the run folder.
-        folder: PathBuf,
-        /// What kept the file from being opened.
-        source: OpenSeriesError,
-    },
     /// The run has no series of that name.
     #[error("run {} has no series {name:?}; it has {}", folder.display(), known.join(", "))]
     NoSuchSeries {
