@@ -23,27 +23,30 @@ use crate::statistics::{Percent, value_at_rank};
 use crate::summary::{SeriesSummary, Summary};
 use crate::verdict::{messages, packets};
 
+/// A series, after its name in words.
+type NamedSeries = (&'static str, &'static str);
+
 /// The layers that stamps distinguish, in the order in which a packet meets them.
-const STAMPED: [(&str, &str); 3] = [
+const STAMPED: [NamedSeries; 3] = [
     ("send stack", SEND_STACK),
     ("wire and device", WIRE_AND_DEVICE),
     ("receive stack", RECEIVE_STACK),
 ];
 /// The layer that replaces them where there are no stamps.
-const UNSTAMPED: (&str, &str) = ("round trip", RTT);
-const WAKE_UP: (&str, &str) = ("wake-up", LATENESS);
-const WHOLE: (&str, &str) = ("response", RESPONSE);
+const UNSTAMPED: NamedSeries = ("round trip", RTT);
+const WAKE_UP: NamedSeries = ("wake-up", LATENESS);
+const WHOLE: NamedSeries = ("response", RESPONSE);
 /// The layers of a message, in the order in which it meets them.
-const OF_MESSAGES: [(&str, &str); 5] = [
+const OF_MESSAGES: [NamedSeries; 5] = [
     ("wake-up", PUBLISH_LATENESS),
     ("publish", PUBLISH),
     ("kernel to inlet", KERNEL_TO_INLET),
     ("queue", QUEUE),
     ("decode", DECODE),
 ];
-const WHOLE_MESSAGE: (&str, &str) = ("message", ONE_WAY);
+const WHOLE_MESSAGE: NamedSeries = ("message", ONE_WAY);
 /// The layers of a frame, in the order in which it meets them.
-const OF_FRAMES: [(&str, &str); 7] = [
+const OF_FRAMES: [NamedSeries; 7] = [
     ("camera and network", NETWORK),
     ("assembly", ASSEMBLY),
     ("decoder's queue", DECODER_QUEUE),
@@ -52,7 +55,7 @@ const OF_FRAMES: [(&str, &str); 7] = [
     ("pick-up", PICK_UP),
     ("hand-over", HAND_OVER),
 ];
-const WHOLE_FRAME: (&str, &str) = ("frame", AGE);
+const WHOLE_FRAME: NamedSeries = ("frame", AGE);
 
 /// How much of a deadline each layer takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -160,21 +163,15 @@ impl Budget {
     /// ```
     #[must_use]
     pub fn of(summary: &Summary) -> Option<Self> {
-        let response = summary.named(RESPONSE)?;
-        let limit_ns = limit_of(summary, response)?;
+        let response = recorded(summary, RESPONSE)?;
         let network = summary.run.network.as_ref();
         let unanswered = network.map_or(0, unanswered);
-        if response.count == 0 {
-            return None;
-        }
         Some(Self {
             kind: BudgetKind::RoundTrip,
-            limit_ns,
+            limit_ns: limit_of(summary, response)?,
             path: network.map_or_else(String::new, path),
-            packets: response.count + unanswered,
-            unanswered,
-            whole: Layer::new(WHOLE, response, unanswered),
             layers: layers(summary),
+            ..Self::with_whole(WHOLE, response, unanswered)
         })
     }
 
@@ -182,24 +179,15 @@ impl Budget {
     /// no deadline. The deadline is that of the messages, or of the run's beat.
     #[must_use]
     pub fn of_messages(summary: &Summary) -> Option<Self> {
-        let one_way = summary.named(ONE_WAY)?;
-        let limit_ns = limit_of(summary, one_way)?;
+        let one_way = recorded(summary, ONE_WAY)?;
         let counted = summary.run.messages.as_ref();
         let lost = counted.map_or(0, messages::lost);
-        if one_way.count == 0 {
-            return None;
-        }
         Some(Self {
             kind: BudgetKind::Message,
-            limit_ns,
+            limit_ns: limit_of(summary, one_way)?,
             path: counted.map_or_else(String::new, |it| format!("over {}", it.url)),
-            packets: one_way.count + lost,
-            unanswered: lost,
-            whole: Layer::new(WHOLE_MESSAGE, one_way, lost),
-            layers: OF_MESSAGES
-                .into_iter()
-                .filter_map(|it| layer(summary, it))
-                .collect(),
+            layers: measured(summary, &OF_MESSAGES),
+            ..Self::with_whole(WHOLE_MESSAGE, one_way, lost)
         })
     }
 
@@ -207,21 +195,29 @@ impl Budget {
     /// that of the frames' age.
     #[must_use]
     pub(crate) fn of_frames(summary: &Summary) -> Option<Self> {
-        let age = summary.named(AGE).filter(|series| series.count > 0)?;
+        let age = recorded(summary, AGE)?;
         let counted = summary.run.camera.as_ref();
         let missed = counted.map_or(0, |it| it.missed + it.skipped);
         Some(Self {
             kind: BudgetKind::Frame,
             limit_ns: age.series.deadline_ns?,
             path: counted.map_or_else(String::new, |it| format!("from {}", it.url)),
-            packets: age.count + missed,
-            unanswered: missed,
-            whole: Layer::new(WHOLE_FRAME, age, missed),
-            layers: OF_FRAMES
-                .into_iter()
-                .filter_map(|it| layer(summary, it))
-                .collect(),
+            layers: measured(summary, &OF_FRAMES),
+            ..Self::with_whole(WHOLE_FRAME, age, missed)
         })
+    }
+
+    /// The whole, with this many that never came.
+    fn with_whole(name: NamedSeries, of: &SeriesSummary, unanswered: u64) -> Self {
+        Self {
+            kind: BudgetKind::default(),
+            limit_ns: 0,
+            path: String::new(),
+            packets: of.count + unanswered,
+            unanswered,
+            whole: Layer::new(name, of, unanswered),
+            layers: Vec::new(),
+        }
     }
 
     /// All budgets of a run: of its round trips, of its messages, of its camera's frames.
@@ -258,7 +254,7 @@ impl Budget {
 
 impl Layer {
     /// The layer of a series, with this many additional values beyond all others.
-    fn new((name, series): (&'static str, &'static str), of: &SeriesSummary, beyond: u64) -> Self {
+    fn new((name, series): NamedSeries, of: &SeriesSummary, beyond: u64) -> Self {
         let count = of.count + beyond;
         let at = |percent: Percent| {
             let rank = percent
@@ -298,20 +294,27 @@ fn limit_of(summary: &Summary, series: &SeriesSummary) -> Option<u64> {
     series.series.deadline_ns.or_else(of_beat)
 }
 
-fn layer(summary: &Summary, what: (&'static str, &'static str)) -> Option<Layer> {
-    let series = summary.named(what.1).filter(|series| series.count > 0)?;
-    Some(Layer::new(what, series, 0))
+/// The series of this name, if it has a value.
+fn recorded<'a>(summary: &'a Summary, name: &str) -> Option<&'a SeriesSummary> {
+    summary.named(name).filter(|series| series.count > 0)
+}
+
+/// The layers that have a value.
+fn measured(summary: &Summary, all: &[NamedSeries]) -> Vec<Layer> {
+    let layer = |&it: &NamedSeries| Some(Layer::new(it, recorded(summary, it.1)?, 0));
+    all.iter().filter_map(layer).collect()
 }
 
 fn layers(summary: &Summary) -> Vec<Layer> {
-    let layer = |what| layer(summary, what);
-    let stamped: Option<Vec<Layer>> = STAMPED.into_iter().map(layer).collect();
-    let mut after = stamped.unwrap_or_else(|| layer(UNSTAMPED).into_iter().collect());
+    let mut after = measured(summary, &STAMPED);
+    if after.len() < STAMPED.len() {
+        after = measured(summary, &[UNSTAMPED]);
+    }
     for layer in &mut after {
         let has_wire = [WIRE_AND_DEVICE, RTT].contains(&layer.series);
         layer.wire_ns = has_wire.then(|| wire_ns(summary)).flatten();
     }
-    layer(WAKE_UP).into_iter().chain(after).collect()
+    [measured(summary, &[WAKE_UP]), after].concat()
 }
 
 /// How long a packet and its answer are on the wire, where there is one.
