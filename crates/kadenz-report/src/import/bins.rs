@@ -1,6 +1,6 @@
 //! Histograms with bins of a fixed width, as most of the programs write them.
 
-use kadenz_record::histogram::{Histogram, SignedHistogram};
+use kadenz_record::histogram::SignedHistogram;
 use kadenz_record::run::model::Series;
 
 use super::{ReadError, Sink};
@@ -36,12 +36,7 @@ impl Bins {
         if count == 0 {
             return;
         }
-        let side: &mut Histogram = if value_ns < 0 {
-            &mut self.histogram.early
-        } else {
-            &mut self.histogram.late
-        };
-        side.record_n(value_ns.unsigned_abs(), count);
+        self.histogram.record_n(value_ns, count);
         self.min_ns = Some(self.min_ns.unwrap_or(value_ns).min(value_ns));
         self.max_ns = self.max_ns.max(Some(value_ns));
     }

@@ -13,7 +13,7 @@ use std::io::BufRead;
 use kadenz_record::run::model::Kind;
 
 use super::bins::{Bins, scaled, warn_of_bins};
-use super::source::{Lines, series};
+use super::source::{Lines, number_after, series};
 use super::{Importer, LOST, ReadError, Sink};
 
 /// Reads logs of `ros_realtime_tests`.
@@ -202,17 +202,6 @@ impl Log {
         }
         bins.store(sink, series, 0.0, None)
     }
-}
-
-/// The whole number after `mark`.
-fn number_after(text: &str, mark: &str) -> Option<u64> {
-    let (_, rest) = text.split_once(mark)?;
-    let digits: String = rest
-        .trim_start()
-        .chars()
-        .take_while(char::is_ascii_digit)
-        .collect();
-    digits.parse().ok()
 }
 
 /// The values after `MIN:`, `AVG:` and `MAX:`.

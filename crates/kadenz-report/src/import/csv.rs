@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use kadenz_record::run::model::Kind;
 use kadenz_record::samples::Sample;
 
-use super::source::{Lines, series, set_start};
+use super::source::{Lines, quoted, series, set_start};
 use super::{Importer, ReadError, Sink};
 
 /// Reads samples as text.
@@ -154,8 +154,7 @@ impl Columns {
         for word in header.split(',').map(plain) {
             let known = CsvColumn::ALL.into_iter().find(|(_, name)| *name == word);
             let Some((column, name)) = known else {
-                let shown: String = word.chars().take(40).collect();
-                return Err(format!("{shown:?} is not a known column; {HEADER}"));
+                return Err(format!("{} is not a known column; {HEADER}", quoted(word)));
             };
             if names.contains(&column) {
                 return Err(format!("column {name} stands there twice"));
@@ -220,10 +219,10 @@ impl CsvColumn {
     }
 
     fn no_number(self, field: &str) -> String {
-        let shown: String = field.chars().take(40).collect();
         format!(
-            "{} {shown:?} is not a whole number of nanoseconds within 64 bits",
-            self.name()
+            "{} {} is not a whole number of nanoseconds within 64 bits",
+            self.name(),
+            quoted(field)
         )
     }
 }

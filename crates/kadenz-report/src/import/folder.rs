@@ -15,12 +15,11 @@ use kadenz_record::hlog::writer::IntervalLogWriter;
 use kadenz_record::recorder::Counts;
 use kadenz_record::run::disk::{Disk, LocalDisk};
 use kadenz_record::run::folder::EARLY_TAG;
-use kadenz_record::run::labels::{VALUE, labels};
 use kadenz_record::run::model::{Clock, EndedBy, FORMAT_VERSION, Host, Run, Series};
 use kadenz_record::samples::writer::SamplesWriter;
 use kadenz_record::samples::{Sample, SamplesHeader};
 
-use super::sink::{EncodedInterval, Sink, count_interval, count_sample, extend, free_name};
+use super::sink::{EncodedInterval, Sink, count_interval, count_sample, describe, extend};
 use super::slots::Slots;
 use super::{ReadError, StoreError, source};
 
@@ -185,15 +184,13 @@ impl Sink for Folder {
     }
 
     fn open(&mut self, mut series: Series, raw: bool) -> Result<usize, StoreError> {
-        let name = free_name(&self.run, &series.name)?;
+        describe(&self.run, &mut series)?;
+        let name = series.name.clone();
         let hlog = format!("{name}.hlog");
         let start: Timestamp = self.run.started_at.parse().unwrap_or_default();
         let start_s = start.as_microsecond() as f64 / 1e6;
         let writer = IntervalLogWriter::new(Whole(BufWriter::new(self.file(&hlog)?)), start_s)?;
         series.files.hlog = Some(hlog);
-        series.name.clone_from(&name);
-        "ns".clone_into(&mut series.unit);
-        series.labels = labels([(VALUE, &series.name)]);
         let mut store = Store {
             hlog: writer,
             raw: None,

@@ -109,10 +109,9 @@ impl<'de> Visitor<'de> for RoundTrips<'_, '_> {
 
 /// The object `version`.
 #[derive(Deserialize, Default)]
+#[serde(default)]
 struct VersionSection {
-    #[serde(default)]
     irtt: String,
-    #[serde(default)]
     json_format: u64,
 }
 
@@ -128,13 +127,11 @@ struct Parameters {
 }
 
 #[derive(Deserialize, Default)]
+#[serde(default)]
 struct Stats {
-    #[serde(default)]
     duplicates: u64,
-    #[serde(default)]
     late_packets: u64,
     /// Packets that the sender left out, by irtt's own count from its first packet to its last.
-    #[serde(default)]
     timer_misses: u64,
 }
 
@@ -175,10 +172,9 @@ struct Ends {
 }
 
 #[derive(Deserialize, Default, Clone, Copy)]
+#[serde(default)]
 struct Time {
-    #[serde(default)]
     wall: i64,
-    #[serde(default)]
     monotonic: i64,
 }
 
@@ -281,34 +277,28 @@ impl<'a> IrttReader<'a> {
         let sent = client.send.ns().wrapping_sub(start_ns);
         let received = client.receive.ns().wrapping_sub(start_ns);
         let Delay { rtt, send, receive } = trip.delay;
-        self.value(0, trip.seqno, rtt, sent, received)?;
-        self.value(
-            1,
-            trip.seqno,
-            send,
-            sent,
-            sent.saturating_add(send.unwrap_or(0)),
-        )?;
-        self.value(
-            2,
-            trip.seqno,
-            receive,
-            received.saturating_sub(receive.unwrap_or(0)),
-            received,
-        )
+        let arrived = sent.saturating_add(send.unwrap_or(0));
+        let left = received.saturating_sub(receive.unwrap_or(0));
+        let values = [
+            (rtt, sent, received),
+            (send, sent, arrived),
+            (receive, left, received),
+        ];
+        for (which, (value_ns, intended_ns, actual_ns)) in values.into_iter().enumerate() {
+            if let Some(value_ns) = value_ns {
+                let sample = Sample {
+                    sequence: trip.seqno,
+                    intended_ns,
+                    actual_ns,
+                    value_ns,
+                };
+                self.value(which, sample)?;
+            }
+        }
+        Ok(())
     }
 
-    fn value(
-        &mut self,
-        which: usize,
-        sequence: u64,
-        value_ns: Option<i64>,
-        intended_ns: i64,
-        actual_ns: i64,
-    ) -> Result<(), StoreError> {
-        let Some(value_ns) = value_ns else {
-            return Ok(());
-        };
+    fn value(&mut self, which: usize, sample: Sample) -> Result<(), StoreError> {
         let index = match self.open[which] {
             Some(index) => index,
             None => {
@@ -318,15 +308,7 @@ impl<'a> IrttReader<'a> {
             }
         };
         self.open[which] = Some(index);
-        self.sink.sample(
-            index,
-            Sample {
-                sequence,
-                intended_ns,
-                actual_ns,
-                value_ns,
-            },
-        )
+        self.sink.sample(index, sample)
     }
 
     fn finish(mut self) -> Result<(), ReadError> {

@@ -119,8 +119,6 @@ pub struct Collected {
     pub run: Run,
     /// The values of each series, by index.
     pub histograms: Vec<SignedHistogram>,
-    /// The number of intervals of each series.
-    pub intervals: Vec<u64>,
 }
 
 impl Collected {
@@ -158,12 +156,9 @@ impl Sink for Collected {
     }
 
     fn open(&mut self, mut series: Series, _raw: bool) -> Result<usize, StoreError> {
-        series.name = free_name(&self.run, &series.name)?;
-        "ns".clone_into(&mut series.unit);
-        series.labels = labels([(VALUE, &series.name)]);
+        describe(&self.run, &mut series)?;
         self.run.series.push(series);
         self.histograms.push(SignedHistogram::new());
-        self.intervals.push(0);
         Ok(self.histograms.len() - 1)
     }
 
@@ -182,7 +177,6 @@ impl Sink for Collected {
     ) -> Result<(), StoreError> {
         count_interval(&mut self.run.series[series].counts, histogram);
         self.histograms[series].add(histogram);
-        self.intervals[series] += 1;
         Ok(())
     }
 }
@@ -211,8 +205,16 @@ pub(super) fn extend(counts: &mut Counts, min_ns: i64, max_ns: i64) {
     counts.max_ns = counts.max_ns.max(Some(max_ns));
 }
 
+/// Gives a series that is new in the run its name, unit and labels.
+pub(super) fn describe(run: &Run, series: &mut Series) -> Result<(), StoreError> {
+    series.name = free_name(run, &series.name)?;
+    "ns".clone_into(&mut series.unit);
+    series.labels = labels([(VALUE, &series.name)]);
+    Ok(())
+}
+
 /// A name of valid characters that is not taken in the run yet.
-pub(super) fn free_name(run: &Run, wanted: &str) -> Result<String, StoreError> {
+fn free_name(run: &Run, wanted: &str) -> Result<String, StoreError> {
     if run.series.len() >= MAX_SERIES {
         return Err(StoreError::TooManySeries { limit: MAX_SERIES });
     }

@@ -13,7 +13,7 @@ use std::io::BufRead;
 use kadenz_record::run::model::Kind;
 use kadenz_record::samples::Sample;
 
-use super::source::{Lines, series};
+use super::source::{Lines, number_after, quoted, series};
 use super::{Importer, LOST, ReadError, Sink};
 
 /// Reads `sockperf --full-log`.
@@ -148,9 +148,7 @@ impl<'a> SockperfReader<'a> {
         ];
         for (kind, id, what) in kinds {
             let mark = format!("# {kind} messages = ");
-            let count = line.split_once(&mark).map_or("", |(_, rest)| rest);
-            let count: String = count.chars().take_while(char::is_ascii_digit).collect();
-            let count: u64 = count.parse().unwrap_or(0);
+            let count = number_after(line, &mark).unwrap_or(0);
             self.sink.found(&format!("packets_{id}"), count);
             if count > 0 {
                 let text = format!(
@@ -211,8 +209,7 @@ impl SockperfRow {
 }
 
 fn no_number(name: &str, word: &str) -> String {
-    let shown: String = word.chars().take(40).collect();
-    format!("{name} {shown:?} is not a number")
+    format!("{name} {} is not a number", quoted(word))
 }
 
 /// A decimal number times 10^`digits`, exactly; further digits are cut off.
@@ -238,10 +235,7 @@ fn decimal(word: &str, digits: usize) -> Option<i64> {
 
 /// The interval between two answered packets, where packets are sent one at a time.
 fn interval_ns(options: &str) -> Option<u64> {
-    let option = |name: &str| -> Option<u64> {
-        let (_, rest) = options.split_once(name)?;
-        rest.split_whitespace().next()?.parse().ok()
-    };
+    let option = |name: &str| number_after(options, name);
     let (rate, burst) = (option("--mps=")?, option("--burst=")?);
     let every = option("--reply-every=").unwrap_or(1);
     (rate > 0 && burst == 1).then(|| 1_000_000_000_u64.saturating_mul(every) / rate)

@@ -232,6 +232,19 @@ pub(super) fn has_json_keys(head: &str, keys: &[&str]) -> bool {
         && keys.iter().all(|key| head.contains(&format!("\"{key}\"")))
 }
 
+/// The whole number directly after `mark`; spaces may stand between them.
+pub(super) fn number_after(text: &str, mark: &str) -> Option<u64> {
+    let (_, rest) = text.split_once(mark)?;
+    let rest = rest.trim_start();
+    let end = rest.find(|it: char| !it.is_ascii_digit());
+    rest[..end.unwrap_or(rest.len())].parse().ok()
+}
+
+/// The beginning of a word for an error, in quotes.
+pub(super) fn quoted(word: &str) -> String {
+    format!("{:?}", word.chars().take(40).collect::<String>())
+}
+
 /// The preemption model in the output of `uname -v`.
 pub(super) fn preemption(version: &str) -> Option<String> {
     let names = ["PREEMPT_RT", "PREEMPT_DYNAMIC", "PREEMPT"];
