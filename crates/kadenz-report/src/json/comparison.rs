@@ -24,33 +24,33 @@ use crate::summary::Summary;
 pub struct ComparisonOutput<'a> {
     /// The runs that are compared, each as in a report of its own.
     #[serde(flatten)]
-    pub output: Output<'a>,
+    output: Output<'a>,
     /// One entry for each pair of a baseline's series and a candidate's.
-    pub comparisons: Vec<PairOutput<'a>>,
+    comparisons: Vec<PairOutput<'a>>,
     /// A row for each run that sent packets, the baseline's first; empty where it sent none, or no other did.
-    pub round_trips: &'a [NetworkRow],
+    round_trips: &'a [NetworkRow],
     /// Differences between the runs besides their figures: machine, tuning, parameters.
-    pub differences: &'a [Difference],
+    differences: &'a [Difference],
     /// Expressions of `--fail-if` that hold: exit code 1.
-    pub violations: &'a [Violation],
+    violations: &'a [Violation],
     /// Expressions of `--fail-if` that could not be decided: exit code 2, unless one failed.
-    pub undecided: &'a [Undecided],
+    undecided: &'a [Undecided],
 }
 
 /// A baseline's series and a candidate's.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct PairOutput<'a> {
+struct PairOutput<'a> {
     /// Folder of the baseline.
-    pub baseline: String,
+    baseline: String,
     /// Folder of the candidate.
-    pub candidate: String,
+    candidate: String,
     /// The series, as the baseline names it.
-    pub series: &'a str,
+    series: &'a str,
     /// Confidence of the intervals.
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
-    pub confidence: f64,
+    confidence: f64,
     /// The figures that both have.
-    pub figures: &'a [FigureComparison],
+    figures: &'a [FigureComparison],
 }
 
 impl<'a> ComparisonOutput<'a> {

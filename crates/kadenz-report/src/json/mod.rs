@@ -20,11 +20,8 @@ use crate::statistics::{Extreme, JitterFacts, Percentile, Percentiles, by_name_a
 use crate::summary::{SeriesSummary, Summary};
 use crate::verdict::messages;
 
-pub use comparison::{ComparisonOutput, PairOutput};
-pub use network::{
-    BroadcastsOutput, FlowOutput, InterfaceOutput, ModelOutput, NetworkOutput, PlacesOutput,
-    TestbedOutput,
-};
+pub use comparison::ComparisonOutput;
+use network::NetworkOutput;
 
 /// The runs as show and every measuring command print them. Durations are in nanoseconds, as their names say; early
 /// values are negative. Within version 1 fields are only added; a field without a value is null, never absent.
@@ -39,13 +36,13 @@ pub use network::{
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Output<'a> {
     /// Version of this form.
-    pub version: Version<1>,
+    version: Version<1>,
     /// The runs, in the order given.
-    pub runs: Vec<RunOutput<'a>>,
+    runs: Vec<RunOutput<'a>>,
     /// The series of all runs, in their order.
-    pub series: Vec<SeriesOutput<'a>>,
+    series: Vec<SeriesOutput<'a>>,
     /// What a reader must know before believing the numbers.
-    pub warnings: Vec<WarningOutput<'a>>,
+    warnings: Vec<WarningOutput<'a>>,
 }
 
 impl<'a> Output<'a> {
@@ -75,33 +72,33 @@ impl std::fmt::Display for Output<'_> {
 
 /// A run as a whole.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct RunOutput<'a> {
+struct RunOutput<'a> {
     /// Path of the run folder.
-    pub folder: String,
+    folder: String,
     /// Name of the experiment, for example `check`.
-    pub experiment: &'a str,
+    experiment: &'a str,
     /// Wall time of the start, RFC 3339.
-    pub started_at: &'a str,
+    started_at: &'a str,
     /// Duration of the measurement; 0 if unknown.
-    pub duration_ns: u64,
+    duration_ns: u64,
     /// False for a run that was killed: its last interval may be missing.
-    pub complete: bool,
+    complete: bool,
     /// The verdict in words; `null` without a deadline.
-    pub answer: Option<String>,
+    answer: Option<String>,
     /// Counts of packets; `null` in a run that sent none.
-    pub network: Option<NetworkOutput<'a>>,
+    network: Option<NetworkOutput<'a>>,
     /// Counts of messages; `null` in a run that published none.
-    pub messages: Option<MessagesOutput<'a>>,
+    messages: Option<MessagesOutput<'a>>,
     /// How much of the deadline each layer of a round trip takes; `null` without round trips or without a deadline.
-    pub budget: Option<BudgetOutput>,
+    budget: Option<BudgetOutput>,
     /// The same for messages; `null` without any, to several subscribers, or without a deadline.
-    pub message_budget: Option<BudgetOutput>,
+    message_budget: Option<BudgetOutput>,
     /// Counts of a camera's frames; absent in a run that took none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub camera: Option<&'a Camera>,
+    camera: Option<&'a Camera>,
     /// How much of a deadline each layer of a frame's age takes; absent without frames or without a deadline.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub frame_budget: Option<BudgetOutput>,
+    frame_budget: Option<BudgetOutput>,
 }
 
 impl<'a> RunOutput<'a> {
@@ -126,16 +123,16 @@ impl<'a> RunOutput<'a> {
 /// The layers of a round trip against the deadline. Percentiles of layers do not add up to the whole's, which is
 /// measured.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct BudgetOutput {
+struct BudgetOutput {
     /// The budget in words.
-    pub sentence: String,
+    sentence: String,
     /// The same budget in numbers.
     #[serde(flatten)]
-    pub budget: Budget,
+    budget: Budget,
     /// The rest of the deadline after 99.9 % of all packets; negative if they take longer.
-    pub left_p99_9_ns: Option<i64>,
+    left_p99_9_ns: Option<i64>,
     /// The rest after the longest round trip; `null` where a packet was never answered.
-    pub left_max_ns: Option<i64>,
+    left_max_ns: Option<i64>,
 }
 
 impl BudgetOutput {
@@ -151,29 +148,29 @@ impl BudgetOutput {
 
 /// Counts of a measurement of messages; its series hold the times.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct MessagesOutput<'a> {
+struct MessagesOutput<'a> {
     /// The counts in words.
-    pub answer: String,
+    answer: String,
     /// The bus, as its URL.
-    pub url: &'a str,
+    url: &'a str,
     /// Bytes of an encoded message.
-    pub message_bytes: u64,
+    message_bytes: u64,
     /// Messages that were published.
-    pub published: u64,
+    published: u64,
     /// Of these, messages that the provider refused.
-    pub refused: u64,
+    refused: u64,
     /// Counts of the messages, by subscriber.
-    pub subscribers: Vec<SubscriberOutput<'a>>,
+    subscribers: Vec<SubscriberOutput<'a>>,
 }
 
 /// Counts of the messages to one subscriber.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct SubscriberOutput<'a> {
+struct SubscriberOutput<'a> {
     /// The counts that the run holds of this subscriber.
     #[serde(flatten)]
-    pub subscriber: &'a Subscriber,
+    subscriber: &'a Subscriber,
     /// One-sided 95 % upper bound of the share that is lost (Clopper and Pearson).
-    pub loss_upper_bound_95: f64,
+    loss_upper_bound_95: f64,
 }
 
 impl<'a> MessagesOutput<'a> {
@@ -196,15 +193,15 @@ impl<'a> MessagesOutput<'a> {
 
 /// What a reader must know before believing the numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct WarningOutput<'a> {
+struct WarningOutput<'a> {
     /// The run folder that it concerns.
-    pub run: String,
+    run: String,
     /// Stable name, for example `virtual_machine`.
-    pub id: &'a str,
+    id: &'a str,
     /// The warning in words.
-    pub text: &'a str,
+    text: &'a str,
     /// The command or step that removes the cause.
-    pub remedy: Option<&'a str>,
+    remedy: Option<&'a str>,
 }
 
 impl<'a> WarningOutput<'a> {
@@ -220,44 +217,44 @@ impl<'a> WarningOutput<'a> {
 
 /// One measured quantity of a run, with its figures.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct SeriesOutput<'a> {
+struct SeriesOutput<'a> {
     /// The run folder that holds it.
-    pub run: String,
+    run: String,
     /// Name of the series in its run, for example `lateness`.
     #[schemars(regex(pattern = "^[A-Za-z0-9._-]+$"))]
-    pub name: &'a str,
+    name: &'a str,
     /// What kind of value it holds.
-    pub kind: Kind,
+    kind: Kind,
     /// Unit of the values.
     #[schemars(extend("const" = "ns"))]
-    pub unit: &'static str,
+    unit: &'static str,
     /// The statistics of its values.
     #[serde(flatten)]
-    pub figures: &'a SeriesSummary,
+    figures: &'a SeriesSummary,
     /// Values missing from the raw samples, because they did not fit the ring; the histogram has them.
-    pub dropped: u64,
+    dropped: u64,
     /// Values below zero: events that came before their expected time.
-    pub early: u64,
+    early: u64,
     /// Values beyond what the histogram holds.
-    pub saturated: u64,
+    saturated: u64,
     /// The same percentiles, each as the lowest value that the histogram cannot distinguish from it: far lower where an
     /// imported log is coarse.
     #[serde(serialize_with = "by_name_at_least")]
     #[schemars(with = "Percentiles")]
-    pub percentiles_at_least: &'a [Percentile],
+    percentiles_at_least: &'a [Percentile],
     /// The interval of the ideal signal.
-    pub expected_interval_ns: Option<u64>,
+    expected_interval_ns: Option<u64>,
     /// Interval between two samples less the expected one, for latencies their difference; `null` without raw
     /// samples.
-    pub jitter: Option<&'a JitterFacts>,
+    jitter: Option<&'a JitterFacts>,
     /// The ten highest samples; empty without raw samples.
     #[schemars(length(max = 10))]
-    pub highest: &'a [Extreme],
+    highest: &'a [Extreme],
     /// The ten lowest samples; empty without raw samples.
     #[schemars(length(max = 10))]
-    pub lowest: &'a [Extreme],
+    lowest: &'a [Extreme],
     /// Recurring modes; `null` where they were not searched for.
-    pub modes: Option<RecurringOutput>,
+    modes: Option<RecurringOutput>,
 }
 
 impl<'a> SeriesOutput<'a> {

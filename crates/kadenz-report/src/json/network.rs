@@ -13,136 +13,136 @@ use crate::verdict::wire::PathOutput;
 
 /// Counts of a network measurement; its series hold the times.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct NetworkOutput<'a> {
+pub(super) struct NetworkOutput<'a> {
     /// Bytes of a packet's UDP payload.
-    pub payload_bytes: u32,
+    payload_bytes: u32,
     /// The counts in words.
-    pub answer: String,
+    answer: String,
     /// The counts of all flows together.
-    pub total: FlowOutput,
+    total: FlowOutput,
     /// One flow per device.
-    pub flows: Vec<FlowOutput>,
+    flows: Vec<FlowOutput>,
     /// The interface that the packets use; `null` where it is unknown.
-    pub interface: Option<InterfaceOutput<'a>>,
+    interface: Option<InterfaceOutput<'a>>,
     /// Losses on this machine; `null` where they are unknown.
-    pub here: Option<LostHere>,
+    here: Option<LostHere>,
     /// Packets that belonged to no flow.
-    pub foreign: u64,
+    foreign: u64,
     /// The links to the devices; `null` where they are unknown.
-    pub path: Option<PathOutput<'a>>,
+    path: Option<PathOutput<'a>>,
     /// The testbed of the run; `null` on a real network.
-    pub testbed: Option<TestbedOutput<'a>>,
+    testbed: Option<TestbedOutput<'a>>,
     /// How devices answered broadcasts together; `null` where no broadcasts were sent.
-    pub broadcasts: Option<BroadcastsOutput>,
+    broadcasts: Option<BroadcastsOutput>,
 }
 
 /// How devices answered broadcasts together.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct BroadcastsOutput {
+pub(super) struct BroadcastsOutput {
     /// In words; `null` for a single device.
-    pub answer: Option<String>,
+    answer: Option<String>,
     /// Broadcasts whose answers were awaited.
-    pub sent: u64,
+    sent: u64,
     /// Broadcasts that every device answered.
-    pub complete: u64,
+    complete: u64,
     /// Kendall's W of the orders of answers; `null` for fewer than two broadcasts or devices.
-    pub concordance: Option<f64>,
+    concordance: Option<f64>,
     /// The most answers that the program found waiting at once.
-    pub most_at_once: u64,
+    most_at_once: u64,
     /// Bytes that an answer occupies on an Ethernet link.
-    pub answer_bytes: u32,
+    answer_bytes: u32,
 }
 
 /// A device's places among the answers to broadcasts; 1 is the first.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct PlacesOutput {
+pub(super) struct PlacesOutput {
     /// Broadcasts that it answered.
-    pub answers: u64,
+    answers: u64,
     /// Broadcasts that it answered before all others.
-    pub first: u64,
+    first: u64,
     /// Broadcasts that it answered after all other devices, all of which had answered.
-    pub last: u64,
+    last: u64,
     /// Its first place; 0 if it never answered.
-    pub lowest: u32,
+    lowest: u32,
     /// Its last place; 0 if it never answered.
-    pub highest: u32,
+    highest: u32,
     /// Its mean place; `null` if it never answered.
-    pub mean: Option<f64>,
+    mean: Option<f64>,
 }
 
 /// Counts of the packets of a device, or of all.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct FlowOutput {
+pub(super) struct FlowOutput {
     /// The device's name; `all` for the total.
-    pub device: String,
+    device: String,
     /// Address and port; empty for the total.
-    pub address: String,
+    address: String,
     /// Packets sent, answered or not.
-    pub sent: u64,
+    sent: u64,
     /// Packets answered in time.
-    pub answered: u64,
+    answered: u64,
     /// Packets without an answer in time.
-    pub lost: u64,
+    lost: u64,
     /// One-sided 95 % upper bound of the share that is lost (Clopper and Pearson).
     #[schemars(range(min = 0, max = 1))]
-    pub loss_upper_bound_95: f64,
+    loss_upper_bound_95: f64,
     /// Answers that had come before.
-    pub duplicates: u64,
+    duplicates: u64,
     /// Answers that came after the answer to a later packet.
-    pub reordered: u64,
+    reordered: u64,
     /// Answers that came after the timeout.
-    pub late: u64,
+    late: u64,
     /// Most packets lost in a row.
-    pub longest_loss: u64,
+    longest_loss: u64,
     /// In which places it answered broadcasts; `null` where no broadcasts were sent, and for the total.
-    pub places: Option<PlacesOutput>,
+    places: Option<PlacesOutput>,
 }
 
 /// The network interface of the measurement, as far as it is known.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct InterfaceOutput<'a> {
+pub(super) struct InterfaceOutput<'a> {
     /// Name of the interface, for example `eth0`.
-    pub name: &'a str,
+    name: &'a str,
     /// `loopback`, `wired`, `wireless`, `virtual`, ...
-    pub kind: Option<&'a str>,
+    kind: Option<&'a str>,
     /// Name of the driver, for example `r8169`; `null` where it is unknown.
-    pub driver: Option<&'a str>,
+    driver: Option<&'a str>,
     /// Speed of the link in Mbit/s.
-    pub speed_mbit_s: Option<u32>,
+    speed_mbit_s: Option<u32>,
     /// Largest IP packet in bytes.
-    pub mtu_bytes: Option<u32>,
+    mtu_bytes: Option<u32>,
 }
 
 /// The testbed of a run: its topology, the results of ideal hosts there, and its own lateness.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct TestbedOutput<'a> {
+pub(super) struct TestbedOutput<'a> {
     /// Name of the topology.
-    pub topology: &'a str,
+    topology: &'a str,
     /// Folder name of the testbed's own run.
-    pub run: &'a str,
+    run: &'a str,
     /// The host of the measurement.
-    pub host: &'a str,
+    host: &'a str,
     /// Names of all hosts of the topology.
-    pub hosts: &'a [String],
+    hosts: &'a [String],
     /// Names of all switches of the topology.
-    pub switches: Vec<&'a str>,
+    switches: Vec<&'a str>,
     /// All links of the topology.
-    pub links: &'a [TestbedLink],
+    links: &'a [TestbedLink],
     /// Round trips of the model, with ideal hosts; `null` where it could not be computed.
-    pub model: Option<ModelOutput>,
+    model: Option<ModelOutput>,
     /// How much later frames were delivered than the topology requires; `null` where the testbed's own run is not
     /// beside the run's folder.
-    pub error: Option<&'a TestbedError>,
+    error: Option<&'a TestbedError>,
 }
 
 /// Round trips of the model.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct ModelOutput {
+pub(super) struct ModelOutput {
     /// Times of the answered ones.
     #[serde(flatten)]
-    pub times: Beside,
+    times: Beside,
     /// Packets without an answer, in addition to the answered ones (count).
-    pub lost: u64,
+    lost: u64,
 }
 
 impl<'a> NetworkOutput<'a> {

@@ -196,7 +196,7 @@ pub struct ModeOutput {
 
 /// Recurring modes of a series, beside its other figures: `kadenz show --modes --json`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct RecurringOutput {
+pub(crate) struct RecurringOutput {
     /// The data of the search.
     pub source: Source,
     /// Samples or intervals searched.

@@ -152,31 +152,31 @@ impl Verdict {
 
 /// The verdict on a series and its deadline.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct DeadlineOutput {
+struct DeadlineOutput {
     /// The limit; a sample above it is a miss.
-    pub limit_ns: u64,
+    limit_ns: u64,
     /// Samples above the limit.
-    pub misses: u64,
+    misses: u64,
     /// Misses divided by samples.
     #[schemars(range(min = 0, max = 1))]
-    pub rate: f64,
+    rate: f64,
     /// One-sided 95 % upper bound of the miss rate (Korn and Graubard; Clopper and Pearson where misses are assumed
     /// independent).
     #[schemars(range(min = 0, max = 1))]
-    pub upper_bound_95: f64,
+    upper_bound_95: f64,
     /// The assumption of the bound on misses: that each is independent, that they are grouped as in the
     /// blocks of this run, or that they come in rows as long as the longest.
     #[schemars(extend("enum" = ["independent", "blocks", "rows"]))]
-    pub bound_assumes: &'static str,
+    bound_assumes: &'static str,
     /// Most misses in a row; `null` where there were misses but only a histogram has them.
-    pub longest_run: Option<u64>,
+    longest_run: Option<u64>,
     /// Misses per hour of measuring; `null` when the duration is unknown.
-    pub misses_per_hour: Option<f64>,
+    misses_per_hour: Option<f64>,
     /// Whether there were samples, none of them was above the limit, and none was lost: no value of an imported run, and
     /// no packet or message beyond what the run allows.
-    pub kept: bool,
+    kept: bool,
     /// Whether there are enough samples to claim at least 99 %, or a miss to disprove it.
-    pub enough_samples: bool,
+    enough_samples: bool,
 }
 
 impl From<Verdict> for DeadlineOutput {

@@ -59,13 +59,13 @@ impl RoundTrip {
 
 /// A round trip in nanoseconds, or a difference of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct RoundTripOutput {
+struct RoundTripOutput {
     /// Measured; `null` where too few packets were answered.
-    pub round_trip_ns: Option<i64>,
+    round_trip_ns: Option<i64>,
     /// Computed: how long one packet and its answer are on the wire; `null` where the links are not known.
-    pub wire_ns: Option<i64>,
+    wire_ns: Option<i64>,
     /// The rest: switches, queues, cards, systems, the device.
-    pub not_on_wire_ns: Option<i64>,
+    not_on_wire_ns: Option<i64>,
 }
 
 impl From<RoundTrip> for RoundTripOutput {
@@ -80,12 +80,12 @@ impl From<RoundTrip> for RoundTripOutput {
 
 /// The links between this machine and the devices, and the wire part of a round trip.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct PathOutput<'a> {
+pub(crate) struct PathOutput<'a> {
     /// The links in words.
-    pub connection: String,
+    connection: String,
     /// The same links in numbers.
     #[serde(flatten)]
-    pub path: &'a WirePath,
+    path: &'a WirePath,
 }
 
 impl<'a> PathOutput<'a> {

@@ -45,20 +45,20 @@ use crate::statistics::Percent;
 #[derive(Clone, Debug, PartialEq)]
 pub struct FailIf {
     /// The series that it tests; all where absent.
-    pub series: Option<String>,
+    series: Option<String>,
     /// The figure that is tested.
-    pub metric: Metric,
+    metric: Metric,
     /// How it is tested.
-    pub operator: Operator,
+    operator: Operator,
     /// The limit to test against.
-    pub limit: Limit,
+    limit: Limit,
     /// Whether the whole interval of the ratio must lie beyond the limit.
-    pub significantly: bool,
+    significantly: bool,
 }
 
 /// How a figure is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operator {
+enum Operator {
     /// `>`: the figure is above the limit.
     Above,
     /// `>=`: the figure is the limit or above.
@@ -78,7 +78,7 @@ impl Operator {
 
 /// Against what a figure is tested.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Limit {
+enum Limit {
     /// The figure itself: nanoseconds, a number or a share.
     Absolute(f64),
     /// A multiple of the baseline's.
