@@ -32,7 +32,6 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
-mod chart;
 mod line;
 mod table;
 mod terminal;
@@ -44,7 +43,6 @@ use serde::{Serialize, Serializer};
 
 use crate::text::{Text, visible};
 
-pub(crate) use chart::{Chart, ChartControl, Drawing, Key, SvgElement};
 pub use line::DocumentLine;
 pub use table::Table;
 pub(crate) use table::{Bar, CellMark, Column, LineDrawing, Row, Split, TableCell};
@@ -134,6 +132,55 @@ pub(crate) enum DocumentBlock {
     /// Content that a page unfolds on request.
     Folded(String, Document),
 }
+
+/// A chart, which the scripts of a page draw from the page's data.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Chart {
+    /// What it shows, in sentences with figures: for screen readers, Markdown files and terminals.
+    pub(crate) words: String,
+    /// Its id, in a section of several charts.
+    pub(crate) id: Option<String>,
+    pub(crate) controls: Vec<ChartControl>,
+}
+
+/// The names of what is drawn, each after the class of its sign.
+pub(crate) type Key = Vec<(&'static str, &'static str)>;
+
+/// A control of a chart. Those above it are in their order.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum ChartControl {
+    /// The series, each with a button that shows or hides it.
+    Legend,
+    Key(Key),
+    /// A choice between a linear and a logarithmic scale.
+    Scale,
+    /// A choice of times around the largest value; a hint says how charts zoom.
+    Spans,
+    /// A choice of one series: the number and the name of each.
+    Series(Vec<(usize, String)>),
+    /// The wheel and the keyboard zoom.
+    Zoom,
+}
+
+/// Elements of SVG, which a page shows without a script.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Drawing {
+    pub(crate) class: &'static str,
+    /// What it shows, for screen readers.
+    pub(crate) words: &'static str,
+    /// Width and height.
+    pub(crate) size: (f64, f64),
+    /// From the back to the front.
+    pub(crate) elements: Vec<SvgElement>,
+}
+
+/// The name of an element of SVG, its attributes, and its text.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SvgElement(
+    pub(crate) &'static str,
+    pub(crate) Vec<(&'static str, String)>,
+    pub(crate) String,
+);
 
 impl Document {
     /// Makes a document without blocks.

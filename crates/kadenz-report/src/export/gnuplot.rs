@@ -8,7 +8,7 @@ use std::path::Path;
 
 use kadenz_record::histogram::SignedHistogram;
 
-use super::{ExportError, SeriesReader, percentiles};
+use super::{ExportError, SeriesReader, hgrm};
 
 const NS_PER_US: f64 = 1e3;
 /// Bars of the histogram.
@@ -82,7 +82,7 @@ set style fill transparent solid 0.5 noborder
 fn data(index: usize, distribution: &SignedHistogram, out: &mut dyn Write) -> std::io::Result<()> {
     let total = distribution.count() as f64;
     writeln!(out, "$percentiles{index} << EOD")?;
-    for row in percentiles::rows(distribution) {
+    for row in hgrm::rows(distribution) {
         // Beyond one in all samples there are no further rows.
         let nines = 1.0 / (1.0 - row.percentile / 100.0);
         writeln!(

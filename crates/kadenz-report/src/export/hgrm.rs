@@ -3,13 +3,14 @@
 //! Source of the form: `outputPercentileDistribution` of HdrHistogram 2.2.2. For a series without
 //! values below zero the output is equal to Java's, given the same interval log.
 //!
-//! Numbers are as Java prints them.
+//! Numbers are as Java prints them. Rows become finer towards 100 %: each half of the distance to it is cut into equal
+//! ticks, 0, 10, 20, ... 50, 55, ... 75, 77.5 and so on, as `PercentileIterator` of HdrHistogram 2.2.2 does.
 
 use std::io::Write;
 
-use kadenz_record::histogram::{Layout, SignedHistogram};
+use kadenz_record::histogram::{Layout, SignedBucket, SignedHistogram};
 
-use super::{ExportError, SeriesReader, percentiles};
+use super::{ExportError, SeriesReader};
 
 /// Unit of the values in a percentile distribution, which does not say it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -58,7 +59,7 @@ fn write_distribution(
         "{:>12} {:>14} {:>10} {:>14}\n",
         "Value", "Percentile", "TotalCount", "1/(1-Percentile)"
     )?;
-    for row in percentiles::rows(histogram) {
+    for row in rows(histogram) {
         let (quantile, count) = (row.percentile / 100.0, row.count);
         let value = value(row.value_ns as f64);
         write!(out, "{value:>12} {} {count:>10}", fixed(quantile, 12))?;
@@ -126,9 +127,89 @@ fn increment(digits: &mut Vec<u8>) {
     digits.insert(0, b'1');
 }
 
+/// Ticks in each half of the distance to 100 %, the default of HdrHistogram's tools.
+const TICKS: u32 = 5;
+
+/// One row of a percentile distribution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct PercentileRow {
+    /// The highest value of the bucket in which the share is reached.
+    pub(super) value_ns: i64,
+    /// Share of values that are at most this, 0 to 100.
+    pub(super) percentile: f64,
+    /// Values up to the end of the bucket.
+    pub(super) count: u64,
+}
+
+/// The rows, from the smallest value to 100 %; none when nothing was recorded.
+pub(super) fn rows(histogram: &SignedHistogram) -> Vec<PercentileRow> {
+    let total = histogram.count();
+    let mut rows = Vec::new();
+    let (mut level, mut count) = (0.0, 0_u64);
+    let mut last = None;
+    for SignedBucket {
+        high, count: here, ..
+    } in histogram.buckets()
+    {
+        count = count.saturating_add(here);
+        let reached = 100.0 * count as f64 / total as f64;
+        last = Some(high);
+        while reached >= level {
+            rows.push(PercentileRow {
+                value_ns: high,
+                percentile: level,
+                count,
+            });
+            level = next(level);
+            if count == total {
+                break;
+            }
+        }
+    }
+    // One more step to all of them.
+    rows.extend(last.map(|value_ns| PercentileRow {
+        value_ns,
+        percentile: 100.0,
+        count,
+    }));
+    rows
+}
+
+/// The level after `level`. The ticks double when half of the remaining distance is crossed.
+fn next(level: f64) -> f64 {
+    let halves = (100.0 / (100.0 - level)).ln() / 2.0_f64.ln();
+    let ticks = f64::from(TICKS) * (halves.trunc() + 1.0).exp2();
+    level + 100.0 / ticks
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{fixed, *};
+    use super::*;
+
+    #[test]
+    fn ticks_get_finer_towards_the_end() {
+        let mut levels = vec![0.0];
+        while levels.len() < 14 {
+            levels.push(next(levels[levels.len() - 1]));
+        }
+        let expected = [
+            0., 10., 20., 30., 40., 50., 55., 60., 65., 70., 75., 77.5, 80., 82.5,
+        ];
+        assert_eq!(levels, expected);
+    }
+
+    #[test]
+    fn nothing_has_no_rows_and_one_value_has_three() {
+        let mut histogram = SignedHistogram::new();
+        assert_eq!(rows(&histogram), []);
+        histogram.record(-7);
+        let row = |percentile| PercentileRow {
+            value_ns: -7,
+            percentile,
+            count: 1,
+        };
+        assert_eq!(rows(&histogram), [row(0.0), row(100.0)]);
+    }
 
     #[test]
     fn the_form_is_that_of_hdrhistogram() {

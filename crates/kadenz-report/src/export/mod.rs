@@ -33,7 +33,6 @@ mod hgrm;
 mod hlog;
 #[cfg(feature = "parquet")]
 mod parquet;
-mod percentiles;
 mod series;
 
 use std::fs;
