@@ -23,3 +23,18 @@ pub struct Counts {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_ns: Option<i64>,
 }
+
+impl Counts {
+    /// Adds the counts of another part of a recording. A row of misses does not continue from one part to the next,
+    /// because time lies between them.
+    pub fn add(&mut self, part: &Self) {
+        self.recorded += part.recorded;
+        self.dropped += part.dropped;
+        self.early += part.early;
+        self.saturated += part.saturated;
+        self.misses += part.misses;
+        self.longest_miss_run = self.longest_miss_run.max(part.longest_miss_run);
+        self.min_ns = [self.min_ns, part.min_ns].into_iter().flatten().min();
+        self.max_ns = self.max_ns.max(part.max_ns);
+    }
+}

@@ -267,7 +267,7 @@ impl SeriesSummary {
         let mut counts = first.exact_counts();
         for part in parts {
             part.add_to(&mut histogram);
-            counts = sum(counts, part.exact_counts());
+            counts.add(&part.exact_counts());
         }
         let series = Series {
             counts,
@@ -292,20 +292,6 @@ impl SeriesSummary {
             max_ns: self.max_ns,
             ..self.series.counts
         }
-    }
-}
-
-/// A row of misses does not continue from one part to the next, because time lies between them.
-fn sum(a: Counts, b: Counts) -> Counts {
-    Counts {
-        recorded: a.recorded + b.recorded,
-        dropped: a.dropped + b.dropped,
-        early: a.early + b.early,
-        saturated: a.saturated + b.saturated,
-        misses: a.misses + b.misses,
-        longest_miss_run: a.longest_miss_run.max(b.longest_miss_run),
-        min_ns: [a.min_ns, b.min_ns].into_iter().flatten().min(),
-        max_ns: a.max_ns.max(b.max_ns),
     }
 }
 

@@ -246,7 +246,7 @@ impl GrowingRun {
         let bytes = append_whole(&self.dir, name, lines.text.as_bytes()).map_err(failed)?;
         series.files.hlog_bytes = Some(bytes);
         series.files.hlog_parts = Some(series.files.hlog_parts.unwrap_or(0) + 1);
-        add_counts(&mut series.counts, &like.counts);
+        series.counts.add(&like.counts);
         add_refusals(&mut series.tuning, &like.tuning);
         let end_ns = (lines.end_s * 1e9) as u64;
         run.duration_ns = run.duration_ns.max(end_ns);
@@ -292,18 +292,6 @@ fn grown_like(name: &str, labels: &Labels, like: &Series) -> Series {
         counts: Counts::default(),
         ..like.clone()
     }
-}
-
-/// A row of misses does not continue from one part to the next, because time lies between them.
-fn add_counts(sum: &mut Counts, part: &Counts) {
-    sum.recorded += part.recorded;
-    sum.dropped += part.dropped;
-    sum.early += part.early;
-    sum.saturated += part.saturated;
-    sum.misses += part.misses;
-    sum.longest_miss_run = sum.longest_miss_run.max(part.longest_miss_run);
-    let lowest = [sum.min_ns, part.min_ns].into_iter().flatten().min();
-    (sum.min_ns, sum.max_ns) = (lowest, sum.max_ns.max(part.max_ns));
 }
 
 /// What was refused in one part was not in force in all values.
