@@ -83,7 +83,7 @@ fn sentence(judged: &[(&SeriesSummary, &Verdict)]) -> String {
     };
     for (index, &(series, verdict)) in judged.iter().enumerate() {
         let how = manner(series, judged);
-        let what = question(&series.series, verdict);
+        let what = question(series.series.expected_interval_ns, verdict.limit_ns);
         let clause = match (index, verdict.standing) {
             (0, Standing::Kept) => capitalised(&format!("{keep} {what} {how}")),
             (0, Standing::Missed | Standing::ValuesLost(_)) => format!("{keep_not} {what} {how}"),
@@ -125,9 +125,9 @@ fn of_round_trips(series: &SeriesSummary) -> bool {
 }
 
 /// "1 kHz with a 400 us deadline".
-fn question(series: &Series, verdict: &Verdict) -> String {
-    let limit = numbers::span(verdict.limit_ns as f64);
-    match series.expected_interval_ns {
+pub(crate) fn question(interval_ns: Option<u64>, limit_ns: u64) -> String {
+    let limit = numbers::span(limit_ns as f64);
+    match interval_ns {
         Some(interval) => format!("{} with a {limit} deadline", numbers::rate(interval)),
         None => format!("a {limit} deadline"),
     }

@@ -96,6 +96,15 @@ fn refusals<S: Serializer>(all: &[TuningMeasure], serializer: S) -> Result<S::Ok
     }))
 }
 
+/// The combinations of some cells, the cheapest first.
+pub(crate) fn combinations(cells: &[Cell]) -> Vec<Combination> {
+    let mut all: Vec<Combination> = Combination::all()
+        .filter(|it| cells.iter().any(|cell| cell.combination == *it))
+        .collect();
+    all.sort_by_key(|it| it.cost());
+    all
+}
+
 impl Cell {
     /// All cells of a run: without load first, in the order of Yoon's columns. Of two series with the same name the
     /// first counts.

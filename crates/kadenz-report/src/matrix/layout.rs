@@ -2,7 +2,7 @@
 
 use super::Matrix;
 use super::period::{Periods, shares};
-use super::yoon2009::{self, PublishedRow};
+use super::yoon2009;
 use crate::numbers;
 use crate::statistics::Percent;
 use kadenz_record::run::matrix::{Combination, Load};
@@ -39,22 +39,19 @@ pub(crate) fn here(matrix: &Matrix, load: Load) -> Option<Layout> {
         .of_load(load)
         .filter_map(|cell| Some((cell.combination, cell.periods.as_ref()?)))
         .collect();
-    let row = |range: String, figure, of: &dyn Fn(&Periods) -> Option<f64>| LayoutRow {
-        range,
-        figure,
-        cells: cells
-            .iter()
-            .map(|(_, periods)| of(periods).map(|ns| ns / 1e3))
-            .collect(),
+    let of_each = |of: &dyn Fn(&Periods) -> Option<f64>| -> Vec<Option<f64>> {
+        let each = cells.iter().map(|(_, periods)| of(periods));
+        each.map(|ns| Some(ns? / 1e3)).collect()
     };
-    let mut rows = vec![row(String::new(), "min", &|periods| Some(periods.min_ns))];
-    for share in shares().map(Some).chain([None]) {
-        let of = |periods: &Periods| periods.row(share).copied();
-        let range = || range(share);
-        rows.push(row(range(), "max", &|p| Some(of(p)?.max_ns)));
-        rows.push(row(range(), "avg", &|p| Some(of(p)?.mean_ns)));
-        rows.push(row(range(), "SD", &|p| Some(of(p)?.stddev_ns)));
-    }
+    let min = of_each(&|it| Some(it.min_ns));
+    let mut rows = rows(min, |_, share| {
+        let of = |it: &Periods| it.row(share).copied();
+        [
+            of_each(&|it| Some(of(it)?.max_ns)),
+            of_each(&|it| Some(of(it)?.mean_ns)),
+            of_each(&|it| Some(of(it)?.stddev_ns)),
+        ]
+    });
     rows.retain(|row| row.cells.iter().any(Option::is_some));
     (!cells.is_empty()).then(|| Layout {
         columns: cells.iter().map(|(c, _)| c.to_string()).collect(),
@@ -65,22 +62,11 @@ pub(crate) fn here(matrix: &Matrix, load: Load) -> Option<Layout> {
 /// Yoon's own table for a load.
 pub(crate) fn published(load: Load) -> Layout {
     let table = yoon2009::table(load);
-    let row = |range, figure, values: &[f64]| LayoutRow {
-        range,
-        figure,
-        cells: values.iter().copied().map(Some).collect(),
-    };
-    let mut rows = vec![row(String::new(), "min", &table.min_us)];
-    for (share, values) in shares().map(Some).chain([None]).zip(&table.rows) {
-        let PublishedRow {
-            max_us,
-            mean_us,
-            stddev_us,
-        } = values;
-        rows.push(row(range(share), "max", max_us));
-        rows.push(row(range(share), "avg", mean_us));
-        rows.push(row(range(share), "SD", stddev_us));
-    }
+    let all = |values: &[f64]| values.iter().copied().map(Some).collect();
+    let rows = rows(all(&table.min_us), |place, _| {
+        let row = &table.rows[place];
+        [&row.max_us, &row.mean_us, &row.stddev_us].map(|it| all(it))
+    });
     Layout {
         columns: Combination::YOON2009
             .iter()
@@ -88,6 +74,27 @@ pub(crate) fn published(load: Load) -> Layout {
             .collect(),
         rows,
     }
+}
+
+/// The rows: the shortest, then the cells of maximum, mean and deviation for each share, and for all.
+fn rows(
+    min: Vec<Option<f64>>,
+    of: impl Fn(usize, Option<Percent>) -> [Vec<Option<f64>>; 3],
+) -> Vec<LayoutRow> {
+    let mut rows = vec![LayoutRow {
+        range: String::new(),
+        figure: "min",
+        cells: min,
+    }];
+    for (place, share) in shares().map(Some).chain([None]).enumerate() {
+        let figures = ["max", "avg", "SD"].into_iter().zip(of(place, share));
+        rows.extend(figures.map(|(figure, cells)| LayoutRow {
+            range: range(share),
+            figure,
+            cells,
+        }));
+    }
+    rows
 }
 
 fn range(share: Option<Percent>) -> String {

@@ -27,6 +27,7 @@ use kadenz_record::run::model::Run;
 use kadenz_record::run::tune::Tune;
 
 pub use beside::granted;
+pub(crate) use cell::combinations;
 pub use cell::{Cell, Lateness};
 pub use cheapest::{Cheapest, DeadlinesKept, NOTHING_NEEDED};
 pub use contribution::{Contribution, EffectFigure};

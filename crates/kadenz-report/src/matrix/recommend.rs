@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::cell::Cell;
+use super::cell::{self, Cell};
 use super::permanent::Permanent;
 use super::words;
 use crate::statistics::Percent;
@@ -130,14 +130,9 @@ pub(super) enum Keeping {
 impl<'a> Question<'a> {
     /// Every combination in the run, the cheapest first.
     fn candidates(&self) -> Vec<CombinationCandidate<'a>> {
-        let mut combinations: Vec<Combination> = Combination::all()
-            .filter(|c| self.cells.iter().any(|cell| cell.combination == *c))
-            .collect();
-        combinations.sort_by_key(|combination| combination.cost());
         let needed = self.samples_needed();
-        combinations
-            .into_iter()
-            .map(|combination| self.candidate(combination, needed))
+        let all = cell::combinations(self.cells).into_iter();
+        all.map(|combination| self.candidate(combination, needed))
             .collect()
     }
 

@@ -7,6 +7,7 @@ use super::contribution::EffectFigure;
 use super::ranking::{PublishedPair, Ranked, Reproduced};
 use super::ratio::Ratio;
 use super::recommend::{CombinationCandidate, Keeping, Question, RecommendationStanding};
+use crate::answers;
 use crate::compare::times;
 use crate::figures::capitalised;
 use crate::numbers;
@@ -147,13 +148,10 @@ fn beyond(cell: &Cell, verdict: &Verdict) -> String {
 
 /// "1 kHz with a 400 us deadline".
 fn asked(question: &Question<'_>) -> String {
-    let deadline = question
-        .deadline_ns
-        .map_or_else(String::new, |ns| numbers::span(ns as f64));
-    match question.interval_ns {
-        Some(interval) => format!("{} with a {deadline} deadline", numbers::rate(interval)),
-        None => format!("a {deadline} deadline"),
-    }
+    answers::question(
+        question.interval_ns,
+        question.deadline_ns.unwrap_or_default(),
+    )
 }
 
 /// "without load and under heavy load".

@@ -4,7 +4,7 @@
 use crate::document::{CellMark, Document, Table, TableCell};
 use crate::figures::{count, plural, span};
 use crate::matrix::document::{cells, chosen};
-use crate::matrix::{Cell, Combination, Load, Matrix};
+use crate::matrix::{Cell, Combination, Load, Matrix, combinations};
 use crate::statistics::Percent;
 use crate::verdict::Standing;
 
@@ -42,7 +42,7 @@ fn table(matrix: &Matrix) -> Table {
     let head = ["Measures"]
         .into_iter()
         .chain(loads.iter().map(|&load| title(load)));
-    let rows = combinations(matrix).into_iter().map(|combination| {
+    let rows = combinations(&matrix.cells).into_iter().map(|combination| {
         let cells = loads.iter().map(|&load| {
             let cell = matrix.cell(load, combination);
             cell.filter(|it| it.lateness.count > 0)
@@ -68,15 +68,6 @@ pub(super) fn title(load: Load) -> &'static str {
         Load::Unloaded => "Without load",
         Load::Heavy => "Under heavy load",
     }
-}
-
-/// All combinations that have a cell, by their cost.
-fn combinations(matrix: &Matrix) -> Vec<Combination> {
-    let mut all: Vec<Combination> = Combination::all()
-        .filter(|c| matrix.cells.iter().any(|cell| cell.combination == *c))
-        .collect();
-    all.sort_by_key(|combination| combination.cost());
-    all
 }
 
 fn name(matrix: &Matrix, combination: Combination) -> TableCell {
