@@ -3,6 +3,7 @@
 use super::page::{Page, SeriesOnPage};
 use crate::document::{ChartControl, Document};
 use crate::figures::{count, duration, significant, span};
+use crate::statistics::bisect;
 
 /// The chart and the difference of each series; nothing when no series has a spread.
 pub(super) fn gaussian(page: &Page<'_>) -> Document {
@@ -91,16 +92,7 @@ fn beyond(z: f64) -> f64 {
 /// the point that one in `count` exceeds. Found by bisection.
 fn expected_largest(count: u64) -> f64 {
     let share = 1.0 / count.max(2) as f64;
-    let (mut low, mut high) = (0.0, 10.0);
-    for _ in 0..60 {
-        let middle = 0.5 * (low + high);
-        if beyond(middle) > share {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    0.5 * (low + high)
+    bisect(0.0, 10.0, |it| beyond(it) > share)
 }
 
 #[cfg(test)]

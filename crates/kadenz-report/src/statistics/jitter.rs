@@ -60,7 +60,6 @@ impl JitterMeter {
             early_clusters: early_clusters(&unforced, self.stalls.interval_ns),
             catching_up: self.stalls.repaid.count(),
             frequency: beat_ns.map(|ns| self.trend.frequency(ns)),
-            distribution,
         })
     }
 }

@@ -38,6 +38,22 @@ pub struct Percentile {
     pub beyond: u64,
 }
 
+/// Halvings of a bracket of [`bisect`]: enough for an `f64`.
+const HALVINGS: u32 = 60;
+
+/// The number between `low` and `high` up to which `is_below` holds.
+pub(crate) fn bisect(mut low: f64, mut high: f64, is_below: impl Fn(f64) -> bool) -> f64 {
+    for _ in 0..HALVINGS {
+        let middle = low.midpoint(high);
+        if is_below(middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    high
+}
+
 /// Twice the uncertainty of three significant digits: a less certain percentile is marked.
 const FINE: f64 = 0.002;
 
@@ -121,9 +137,6 @@ pub struct JitterFacts {
     #[serde(serialize_with = "by_name")]
     #[schemars(with = "Percentiles")]
     pub percentiles: Vec<Percentile>,
-    /// How often each jitter was counted, ascending.
-    #[serde(skip)]
-    pub distribution: Vec<SignedBucket>,
     /// Groups of early wake-ups, except for those owed after a stall.
     #[serde(skip)]
     pub early_clusters: Vec<Cluster>,

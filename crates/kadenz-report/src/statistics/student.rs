@@ -6,8 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Halvings of an angle below a right one: enough for an `f64`.
-const HALVINGS: u32 = 60;
+use super::bisect;
 
 /// The value that the magnitude of a t-distributed number with `degrees` (at least 1) of freedom
 /// stays below with probability `confidence`.
@@ -15,16 +14,8 @@ const HALVINGS: u32 = 60;
 /// Source: M. Abramowitz and I. A. Stegun, "Handbook of Mathematical Functions" (1964), 26.7.3 and
 /// 26.7.4.
 pub(crate) fn two_sided(confidence: f64, degrees: u32) -> f64 {
-    let (mut low, mut high) = (0.0, FRAC_PI_2);
-    for _ in 0..HALVINGS {
-        let middle = f64::midpoint(low, high);
-        if within(middle, degrees) < confidence {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    f64::from(degrees).sqrt() * high.tan()
+    let angle = bisect(0.0, FRAC_PI_2, |it| within(it, degrees) < confidence);
+    f64::from(degrees).sqrt() * angle.tan()
 }
 
 /// The probability of staying within `sqrt(degrees) * tan(angle)` of zero.

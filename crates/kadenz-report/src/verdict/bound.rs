@@ -3,11 +3,10 @@
 
 use std::f64::consts::TAU;
 
+use crate::statistics::bisect;
+
 /// The confidence of every bound in this crate.
 pub const CONFIDENCE: f64 = 0.95;
-
-/// Halvings of a bracket that spans a factor of two at most twice: enough for an `f64`.
-const HALVINGS: u32 = 60;
 
 /// One-sided 95 % upper bound of the miss rate after `misses` in `count` samples: the rate at which so few misses have
 /// a probability of 1 in 20. 1 without samples.
@@ -38,15 +37,7 @@ pub fn upper_bound(misses: u64, count: u64) -> f64 {
         low = high;
         high = (2.0 * high).min(1.0);
     }
-    for _ in 0..HALVINGS {
-        let middle = low.midpoint(high);
-        if below(middle) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    high
+    bisect(low, high, below)
 }
 
 /// The probability of `successes` or fewer in `trials` of probability `p`, for
