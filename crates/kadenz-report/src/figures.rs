@@ -6,18 +6,12 @@ pub(crate) use crate::numbers::thousands as count;
 
 /// A duration with four significant digits in the unit that suits it: `52.34 µs`.
 pub(crate) fn duration(ns: f64) -> String {
+    const UNITS: [(&str, f64); 3] = [("s", 1e9), ("ms", 1e6), ("µs", 1e3)];
     let ns = (ns * 100.0).round() / 100.0;
-    let magnitude = ns.abs();
-    let (unit, scale) = if magnitude >= 999_950_000.0 {
-        ("s", 1e9)
-    } else if magnitude >= 999_950.0 {
-        ("ms", 1e6)
-    } else if magnitude >= 999.95 {
-        ("µs", 1e3)
-    } else {
-        ("ns", 1.0)
-    };
-    let number = significant(ns / scale, if scale == 1.0 { 3 } else { 4 });
+    let mut units = UNITS.into_iter().map(|(unit, scale)| (unit, scale, 4));
+    let large = units.find(|(_, scale, _)| ns.abs() >= 0.999_95 * scale);
+    let (unit, scale, digits) = large.unwrap_or(("ns", 1.0, 3));
+    let number = significant(ns / scale, digits);
     format!("{}\u{a0}{unit}", number.replace('-', "−"))
 }
 

@@ -5,6 +5,7 @@ use kadenz_record::run::testbed::{Modelled, Testbed};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::figures::plural;
 use crate::numbers::{span, thousands};
 use crate::statistics::Percent;
 use crate::summary::{Summary, TestbedError};
@@ -60,7 +61,7 @@ pub(crate) fn by_model(model: &Modelled) -> Beside {
     }
 }
 
-pub(crate) fn own_error(error: &TestbedError) -> Beside {
+fn own_error(error: &TestbedError) -> Beside {
     Beside {
         name: if error.complete {
             "the testbed's own error, a frame"
@@ -89,9 +90,9 @@ pub(crate) fn words(summary: &Summary) -> Option<String> {
         "Measured on {} of the testbed {} ({}, {}, {}).",
         testbed.host,
         testbed.topology,
-        of_these(testbed.hosts.len(), "host", "hosts"),
-        of_these(testbed.switches.len(), "switch", "switches"),
-        of_these(testbed.links.len(), "link", "links"),
+        plural(testbed.hosts.len() as u64, "host", "hosts"),
+        plural(testbed.switches.len() as u64, "switch", "switches"),
+        plural(testbed.links.len() as u64, "link", "links"),
     );
     let median = summary
         .named(RTT)
@@ -121,11 +122,6 @@ pub(crate) fn words(summary: &Summary) -> Option<String> {
         ),
     };
     Some(text)
-}
-
-fn of_these(count: usize, one: &str, more: &str) -> String {
-    let name = if count == 1 { one } else { more };
-    format!("{} {name}", thousands(count as u64))
 }
 
 fn delivered(error: &TestbedError) -> String {

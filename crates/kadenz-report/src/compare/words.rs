@@ -115,20 +115,13 @@ fn clause(figure: &FigureComparison, confidence: f64) -> Option<String> {
             "{ratio} times as slow {place} ({confidence}: {low} to {high})"
         ));
     }
-    let word = if ratio > 1.0 { "slower" } else { "faster" };
-    let change = |ratio: f64| {
-        if word == "slower" {
-            ratio - 1.0
-        } else {
-            1.0 - ratio
-        }
-    };
-    let (from, to) = match word {
-        "slower" => (low, high),
-        _ => (high, low),
+    let is_slower = ratio > 1.0;
+    let (word, from, to) = match is_slower {
+        true => ("slower", low, high),
+        false => ("faster", high, low),
     };
     let percent = |ratio: f64| {
-        let change = 100.0 * change(ratio);
+        let change = 100.0 * if is_slower { ratio - 1.0 } else { 1.0 - ratio };
         let digits = usize::from(change.abs() < 9.95);
         format!("{change:.digits$}")
     };

@@ -50,29 +50,25 @@ impl Column {
         drawn: impl Into<Cow<'static, str>>,
         page: impl Into<Cow<'static, str>>,
     ) -> Self {
+        Self::of(Some(drawn.into()), Some(page.into()))
+    }
+
+    fn of(drawn: Option<Cow<'static, str>>, page: Option<Cow<'static, str>>) -> Self {
         Self {
-            drawn: Some(drawn.into()),
-            page: Some(page.into()),
+            drawn,
+            page,
             is_words: false,
         }
     }
 
     /// A column that only a terminal shows.
     pub(crate) fn on_terminal(head: &'static str) -> Self {
-        Self {
-            drawn: Some(head.into()),
-            page: None,
-            is_words: false,
-        }
+        Self::of(Some(head.into()), None)
     }
 
     /// A column that only a page shows.
     pub(crate) fn on_page(head: impl Into<Cow<'static, str>>) -> Self {
-        Self {
-            drawn: None,
-            page: Some(head.into()),
-            is_words: false,
-        }
+        Self::of(None, Some(head.into()))
     }
 
     /// Makes it a column of words.
@@ -337,9 +333,8 @@ impl Table {
     ) -> Self {
         let heads = head.into_iter().map(Into::into).enumerate();
         let columns = heads.map(|(place, head): (_, Cow<'static, str>)| Column {
-            drawn: Some(head.clone()),
-            page: Some(head),
             is_words: place == 0,
+            ..Column::new(head.clone(), head)
         });
         Self {
             columns: columns.collect(),

@@ -105,7 +105,8 @@ pub(super) fn write(out: &mut Markup, document: &Document) {
     }
 }
 
-fn paragraph(out: &mut Markup, open: &'static str, text: &str) {
+/// Writes a paragraph that begins with this tag.
+pub(super) fn paragraph(out: &mut Markup, open: &'static str, text: &str) {
     out.tag(open).ticked(&printed(text)).tag("</p>");
 }
 

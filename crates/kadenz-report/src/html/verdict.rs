@@ -1,5 +1,6 @@
 //! The verdict, first and in large words: the result for each deadline, and its basis.
 
+use super::blocks::paragraph;
 use super::compared;
 use super::findings;
 use super::markup::Markup;
@@ -34,9 +35,7 @@ pub(super) fn section(out: &mut Markup, page: &Page<'_>, findings: &[Finding]) {
     };
     findings::beside_the_verdict(out, findings);
     if !more.is_empty() {
-        out.tag("<p class=\"answer\">")
-            .ticked(&printed(&more))
-            .tag("</p>");
+        paragraph(out, "<p class=\"answer\">", &more);
     }
     if page.judged().count() <= MAX_PER_SENTENCE {
         answers(out, page);
@@ -60,11 +59,11 @@ pub(super) fn section(out: &mut Markup, page: &Page<'_>, findings: &[Finding]) {
 fn headline(out: &mut Markup, page: &Page<'_>) -> String {
     let none = Summary::default();
     let headline = Headline::of(page.summaries.first().unwrap_or(&none));
-    let (class, _) = class_and_word(match headline.answer {
-        HeadlineAnswer::Yes => Standing::Kept,
-        HeadlineAnswer::No => Standing::Missed,
-        HeadlineAnswer::TooFew | HeadlineAnswer::NotAsked => Standing::TooFew,
-    });
+    let class = match headline.answer {
+        HeadlineAnswer::Yes => "kept",
+        HeadlineAnswer::No => "missed",
+        HeadlineAnswer::TooFew | HeadlineAnswer::NotAsked => "unknown",
+    };
     h1(out, class, &printed(&headline.words));
     String::new()
 }

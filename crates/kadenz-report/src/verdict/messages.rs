@@ -2,8 +2,8 @@
 
 use kadenz_record::run::messages::{Messages, Subscriber};
 
-use super::bounded;
 use super::groups::{of_rows, of_rows_together};
+use super::packets::lost_words;
 use crate::numbers;
 
 /// One-sided 95 % upper bound of the share of messages that a subscriber loses; the longest row
@@ -49,21 +49,11 @@ pub fn answer(messages: &Messages) -> String {
     let lost = lost(messages);
     let copies = messages.published * subscribers.len() as u64;
     let rows = subscribers.iter().map(|it| it.longest_loss);
-    let (bound, assumption) = of_rows_together(copies, lost, rows);
-    let rate = lost as f64 / copies as f64;
-    let bound = bounded(bound, assumption);
+    let bound = of_rows_together(copies, lost, rows);
+    let lost = lost_words(lost, copies, "", bound);
     let to = match subscribers.len() {
         1 => String::new(),
         several => format!(" to {several} subscribers"),
-    };
-    let lost = match lost {
-        0 => format!("none was lost, so {bound}"),
-        lost => format!(
-            "{} ({}) {} lost; {bound}",
-            numbers::thousands(lost),
-            numbers::percentage(rate),
-            if lost == 1 { "was" } else { "were" },
-        ),
     };
     let mut text = format!(
         "Of {} messages of {} B{to} over {} {lost}; {} duplicated, {} reordered.",

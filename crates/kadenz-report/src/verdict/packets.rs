@@ -66,19 +66,8 @@ pub fn answer(network: &Network) -> String {
     if total.sent == 0 {
         return "No packet was sent.".to_owned();
     }
-    let rate = total.lost as f64 / total.sent as f64;
-    let (bound, assumption) = bound_of_all(network, &total);
-    let bound = bounded(bound, assumption);
-    let lost = match total.lost {
-        0 => format!("none was lost, so {bound}"),
-        lost => format!(
-            "{} ({}) {} lost{}; {bound}",
-            numbers::thousands(lost),
-            numbers::percentage(rate),
-            if lost == 1 { "was" } else { "were" },
-            in_a_row(&total),
-        ),
-    };
+    let bound = bound_of_all(network, &total);
+    let lost = lost_words(total.lost, total.sent, &in_a_row(&total), bound);
     let mut text = format!(
         "Of {} packets {lost}; {} duplicated, {} reordered",
         numbers::thousands(total.sent),
@@ -95,6 +84,25 @@ pub fn answer(network: &Network) -> String {
     text.extend(of_devices(&network.flows));
     text.extend(network.here.and_then(of_this_machine));
     text
+}
+
+/// "none was lost, so fewer than 150 in a million ..."; `in_a_row` follows a number.
+pub(super) fn lost_words(
+    lost: u64,
+    sent: u64,
+    in_a_row: &str,
+    (bound, assumption): (f64, Assumption),
+) -> String {
+    let bound = bounded(bound, assumption);
+    let (number, share) = (
+        numbers::thousands(lost),
+        numbers::percentage(lost as f64 / sent as f64),
+    );
+    match lost {
+        0 => format!("none was lost, so {bound}"),
+        1 => format!("{number} ({share}) was lost{in_a_row}; {bound}"),
+        _ => format!("{number} ({share}) were lost{in_a_row}; {bound}"),
+    }
 }
 
 fn in_a_row(total: &Flow) -> String {

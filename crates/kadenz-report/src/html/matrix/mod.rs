@@ -7,7 +7,7 @@ use std::slice;
 
 use serde::Serialize;
 
-use super::blocks::section;
+use super::blocks::{paragraph, section};
 use super::data::{Buckets, RunData, buckets};
 use super::findings;
 use super::machine::{self, measures_table};
@@ -16,7 +16,7 @@ use super::page::{Page, grouped};
 use super::sections::{self, Link, SectionContents};
 use super::verdict::h1;
 use crate::document::{ChartControl, Document};
-use crate::figures::{duration, printed};
+use crate::figures::duration;
 use crate::findings::Finding;
 use crate::matrix::{
     Combination, Contribution, EffectFigure, Load, Matrix, Permanent, Recommendation,
@@ -86,9 +86,7 @@ fn answer(out: &mut Markup, matrix: &Matrix, findings: &[Finding]) {
     h1(out, class, &headline(recommendation));
     findings::beside_the_verdict(out, findings);
     for sentence in &recommendation.sentences {
-        out.tag("<p class=\"answer\">")
-            .ticked(&printed(sentence))
-            .tag("</p>");
+        paragraph(out, "<p class=\"answer\">", sentence);
     }
     if let Some(permanent) = &recommendation.permanent {
         how(out, permanent);
