@@ -18,12 +18,7 @@ pub(crate) fn series_of(series: Series, values: &[(i64, u64)]) -> SeriesSummary 
         ..series.counts
     };
     for &(value, n) in values {
-        let side = if value < 0 {
-            &mut histogram.early
-        } else {
-            &mut histogram.late
-        };
-        side.record_n(value.unsigned_abs(), n);
+        histogram.record_n(value, n);
         counts.recorded += n;
         counts.early += if value < 0 { n } else { 0 };
         if value > limit {

@@ -36,7 +36,7 @@ pub(super) fn all(varied: &[Varied], runs: &[CampaignRun]) -> Vec<OptionEffect> 
     for series in series_of(runs) {
         let mut figures: BTreeMap<Key, &CampaignSeries> = BTreeMap::new();
         for run in runs {
-            if let Some(it) = run.series.iter().find(|it| it.value == series) {
+            if let Some(it) = run.of_value(series) {
                 figures.insert((run.round, places(varied, run.combination)), it);
             }
         }
@@ -127,10 +127,7 @@ pub(super) fn over_rounds(varied: &[Varied], runs: &[CampaignRun]) -> Vec<Combin
         let options = varied.iter().map(|it| it.option.clone());
         let values: BTreeMap<_, _> = options.zip(values(varied, combination)).collect();
         for series in &known {
-            let of_run = |run: &&'_ CampaignRun| run.series.iter().any(|it| it.value == *series);
-            let rounds = runs.iter().filter(|it| of_run(it)).copied();
-            let rounds = rounds.flat_map(|run| &run.series);
-            let rounds: Vec<_> = rounds.filter(|it| it.value == *series).collect();
+            let rounds: Vec<_> = runs.iter().filter_map(|it| it.of_value(series)).collect();
             if !rounds.is_empty() {
                 all.push(figures(values.clone(), series, &rounds));
             }

@@ -74,6 +74,13 @@ impl CampaignRun {
     }
 }
 
+impl CampaignRun {
+    /// Its series of this value.
+    pub(crate) fn of_value(&self, value: &str) -> Option<&CampaignSeries> {
+        self.series.iter().find(|it| it.value == value)
+    }
+}
+
 impl CampaignSeries {
     fn of(value: String, series: &SeriesSummary) -> Self {
         let mut bins: Vec<(u16, u64)> = Vec::new();

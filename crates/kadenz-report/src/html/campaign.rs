@@ -97,10 +97,9 @@ const MAX_ROWS: usize = 160;
 impl RunGrid {
     /// The runs with a series, of which there is one at least.
     fn of(runs: &[CampaignRun], series: &str, order: RowOrder) -> Self {
-        let find = |run: &'_ CampaignRun| run.series.iter().position(|it| it.value == series);
         let mut all: Vec<(&CampaignRun, &CampaignSeries)> = runs
             .iter()
-            .filter_map(|run| Some((run, run.series.get(find(run)?)?)))
+            .filter_map(|run| Some((run, run.of_value(series)?)))
             .collect();
         if order == RowOrder::ByCombination {
             all.sort_by_key(|(run, _)| (run.combination, run.number));

@@ -244,7 +244,7 @@ impl SummaryReader<'_> {
         let log = self.log(&series);
         let lacks = log.as_ref().map_or(true, |log| log.lacks(&series));
         let samples = match self.options.samples || lacks {
-            true => self.readable_samples(&series),
+            true => self.samples(&series),
             false => None,
         };
         let (histogram, intervals) = self.values(&series, log, samples.as_ref())?;
@@ -329,23 +329,15 @@ impl SummaryReader<'_> {
     }
 
     /// The samples of a series; absent if none were kept, or none can be read.
-    fn readable_samples(&mut self, series: &Series) -> Option<SampleMeter> {
-        match self.samples(series)? {
-            Ok(meter) => Some(meter),
-            Err(error) => {
-                let text = format!("series {}: {error}", series.name);
-                self.warn("samples_unreadable", text);
-                None
-            }
-        }
-    }
-
-    /// The samples of a series; absent if none were kept.
-    fn samples(&mut self, series: &Series) -> Option<Result<SampleMeter, OpenSeriesError>> {
+    fn samples(&mut self, series: &Series) -> Option<SampleMeter> {
+        let name = &series.name;
         series.files.samples.as_ref()?;
-        let mut file = match self.reader.samples(&series.name) {
+        let mut file = match self.reader.samples(name) {
             Ok(file) => file,
-            Err(error) => return Some(Err(error)),
+            Err(error) => {
+                self.warn("samples_unreadable", format!("series {name}: {error}"));
+                return None;
+            }
         };
         let mut meter = SampleMeter::new(series);
         // A lost packet leaves a gap in the sequence too.
@@ -363,7 +355,6 @@ impl SummaryReader<'_> {
             };
             Ok(extent.truncated)
         };
-        let name = &series.name;
         match read() {
             Ok(truncated) if truncated && self.reader.complete() => {
                 let text = format!("series {name}: the samples file was cut off; its rest is read");
@@ -372,7 +363,7 @@ impl SummaryReader<'_> {
             Ok(_) => {}
             Err(error) => self.warn("samples_damaged", format!("series {name}: {error}")),
         }
-        Some(Ok(meter))
+        Some(meter)
     }
 
     /// The recorder counted its values; the log must hold as many.
