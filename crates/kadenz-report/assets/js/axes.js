@@ -72,11 +72,13 @@
     return near;
   };
 
-  Kadenz.base = (colours) => ({
+  /** What all charts have; `formatter` makes the tooltip. */
+  Kadenz.base = (colours, formatter, grid = {}) => ({
     animation: false,
     textStyle: { fontFamily: getComputedStyle(document.body).fontFamily },
-    grid: { left: 12, right: 34, top: 34, bottom: 34, containLabel: true },
+    grid: { left: 12, right: 34, top: 34, bottom: 34, containLabel: true, ...grid },
     tooltip: {
+      formatter,
       trigger: "axis",
       confine: true,
       backgroundColor: colours.surface,
@@ -126,6 +128,66 @@
       ...more,
     },
   ];
+
+  /** The part of a stretch that is visible. */
+  Kadenz.visible = ({ start, end }, [low, high]) =>
+    [start, end].map((percent) => low + ((high - low) * percent) / 100);
+
+  /** The axis of the time since the start of the run, which zooms. */
+  Kadenz.timeAxis = (colours, zoom, end) =>
+    Kadenz.axis(colours, {
+      ...Kadenz.titled("time since the start of the run", true),
+      type: "time",
+      min: 0,
+      max: end,
+      splitLine: { show: false },
+      axisLabel: {
+        formatter: (ms) => Kadenz.clockTick(ms, ((zoom.end - zoom.start) / 100) * end, end),
+      },
+    });
+
+  /** The ticks of a value axis for the stretch that is visible. */
+  Kadenz.valueTicks = (scale, from, to) => {
+    const customValues = scale.ticks(from, to);
+    return { axisTick: { customValues }, axisLabel: { customValues } };
+  };
+
+  /** The axis of values from left to right, which zooms. */
+  Kadenz.zoomedValues = (colours, scale, zoom, [min, max]) => {
+    const { axisTick, axisLabel } = Kadenz.valueTicks(scale, ...Kadenz.visible(zoom, [min, max]));
+    return Kadenz.axis(colours, {
+      ...Kadenz.titled("value", true),
+      type: "value",
+      min,
+      max,
+      splitLine: { show: false },
+      axisTick,
+      axisLabel: { ...axisLabel, formatter: (x) => Kadenz.duration(scale.from(x), 3) },
+    });
+  };
+
+  /** The line of a series. */
+  Kadenz.line = (index, colours, style, more) => {
+    const stroke = Kadenz.stroke(index, colours);
+    return {
+      type: "line",
+      symbol: "none",
+      itemStyle: { color: stroke.color },
+      lineStyle: { ...stroke, ...style },
+      emphasis: { disabled: true },
+      ...more,
+    };
+  };
+
+  /** A line across a plot where an axis is zero. */
+  Kadenz.zeroLine = (axis, lineStyle, label = { show: false }) => ({
+    silent: true,
+    symbol: "none",
+    animation: false,
+    data: [{ [axis]: 0 }],
+    label,
+    lineStyle,
+  });
 
   /** Deadlines as lines across a plot: `places` are { limit, at } with `at` on the named axis. */
   Kadenz.limitLines = (places, axis, colours) => ({

@@ -64,10 +64,10 @@
       const logs = [...ends.map(Math.log10), -0.18, 0.18];
       const [low, high] = [Math.min(...logs) - 0.06, Math.max(...logs) + 0.06];
       const customValues = ticks(low, high);
+      const base = Kadenz.base(colours, tooltip, { top: 30, bottom: 30 });
       return {
-        ...Kadenz.base(colours),
-        grid: { ...Kadenz.base(colours).grid, top: 30, bottom: 30 },
-        tooltip: { ...Kadenz.base(colours).tooltip, trigger: "item", formatter: tooltip },
+        ...base,
+        tooltip: { ...base.tooltip, trigger: "item" },
         xAxis: Kadenz.axis(colours, {
           type: "value",
           min: low,
@@ -91,14 +91,9 @@
           type: "custom",
           renderItem: item(colours),
           data: rows.map(({ times }, index) => [Math.log10(times), index]),
-          markLine: {
-            silent: true,
-            symbol: "none",
-            animation: false,
-            data: [{ xAxis: 0 }],
-            label: { formatter: "no difference", position: "start", color: colours.muted, fontSize: 12, distance: 4 },
-            lineStyle: { color: colours.muted, type: "solid", width: 1.5 },
-          },
+          markLine: Kadenz.zeroLine("xAxis", { color: colours.muted, type: "solid", width: 1.5 }, {
+            formatter: "no difference", position: "start", color: colours.muted, fontSize: 12, distance: 4,
+          }),
         }],
       };
     };

@@ -48,7 +48,7 @@
     let scale = Kadenz.fittingScale(wants);
 
     const visible = () => ((figure.zoom.end - figure.zoom.start) / 100) * end;
-    const window = () => [(figure.zoom.start / 100) * end, (figure.zoom.end / 100) * end];
+    const window = () => Kadenz.visible(figure.zoom, [0, end]);
 
     /** The worst interval within `around` milliseconds of a place; plots show one point a pixel. */
     const worstNear = ({ time, max }, at, around) => {
@@ -79,20 +79,15 @@
     };
 
     const line = (index, kind, colours) => {
-      const stroke = Kadenz.stroke(index, colours);
       const { data, values, single } = thinned(all[index], kind, ...window(), POINTS);
-      return {
+      return Kadenz.line(index, colours, { width: 1.25, opacity: kind === "min" ? 0.55 : 0.9 }, {
         values,
-        type: "line",
         data,
         dimensions: ["time", "value"],
         showSymbol: single && values.length < 150,
         symbol: "circle",
         symbolSize: 5,
-        itemStyle: { color: stroke.color },
-        lineStyle: { ...stroke, width: 1.25, opacity: kind === "min" ? 0.55 : 0.9 },
-        emphasis: { disabled: true },
-      };
+      });
     };
 
     const lines = (shown, colours) =>
@@ -120,22 +115,13 @@
     };
 
     const option = (colours) => ({
-      ...Kadenz.base(colours),
+      ...Kadenz.base(colours, tooltip, { bottom: 66 }),
       useUTC: true,
-      tooltip: { ...Kadenz.base(colours).tooltip, formatter: tooltip },
-      grid: { ...Kadenz.base(colours).grid, bottom: 66 },
       dataZoom: Kadenz.zoom(colours, figure.zoom, {
         minValueSpan: Math.min(end, 5 * covers),
         filterMode: "none",
       }),
-      xAxis: Kadenz.axis(colours, {
-        ...Kadenz.titled("time since the start of the run", true),
-        type: "time",
-        min: 0,
-        max: end,
-        splitLine: { show: false },
-        axisLabel: { formatter: (ms) => Kadenz.clockTick(ms, visible(), end) },
-      }),
+      xAxis: Kadenz.timeAxis(colours, figure.zoom, end),
       ...stretch(Kadenz.shown(wants), colours),
     });
 

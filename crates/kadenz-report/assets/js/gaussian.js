@@ -27,11 +27,7 @@
       const { min, max, mean, sd } = Kadenz.data.series[chosen];
       return [Math.min(min, mean - 5 * sd), Math.max(max, mean + 5 * sd) * 1.01];
     };
-    const window = () => {
-      const [low, high] = reach();
-      const at = (percent) => low + ((high - low) * percent) / 100;
-      return [at(figure.zoom.start), at(figure.zoom.end)];
-    };
+    const window = () => Kadenz.visible(figure.zoom, reach());
 
     const gauss = ({ mean, sd, count }, from, to) => {
       const width = (to - from) / BINS;
@@ -48,29 +44,20 @@
     const lines = (colours) => {
       const one = Kadenz.data.series[chosen];
       const [from, to] = window();
-      const stroke = Kadenz.stroke(chosen, colours);
+      const { color } = Kadenz.stroke(chosen, colours);
       return [
-        {
+        Kadenz.line(chosen, colours, { width: 1.25, type: "solid" }, {
           name: "measured",
-          type: "line",
           step: "end",
           data: Kadenz.steps(Kadenz.binned(one, Kadenz.linear, from, to, BINS), from, to),
-          symbol: "none",
-          itemStyle: { color: stroke.color },
-          lineStyle: { color: stroke.color, width: 1.25 },
-          areaStyle: { color: stroke.color, opacity: 0.22, origin: "start" },
-          emphasis: { disabled: true },
-        },
-        {
+          areaStyle: { color, opacity: 0.22, origin: "start" },
+        }),
+        Kadenz.line(chosen, colours, { color: colours.ink, width: 2, type: [7, 4] }, {
           name: "Gaussian",
-          type: "line",
           data: gauss(one, from, to),
-          symbol: "none",
           connectNulls: false,
           itemStyle: { color: colours.ink },
-          lineStyle: { color: colours.ink, width: 2, type: [7, 4] },
-          emphasis: { disabled: true },
-        },
+        }),
       ];
     };
 
@@ -84,11 +71,10 @@
       const [low, high] = [from + bin * width, from + (bin + 1) * width];
       const measured = Kadenz.binned(one, Kadenz.linear, from, to, BINS)[bin];
       const claimed = count * between((low - mean) / sd, (high - mean) / sd);
-      const samples = (number) => (number > 0 && number < 0.95 ? "< 1" : Kadenz.count(number));
       const colours = Kadenz.theme.colours();
       return Kadenz.tip(`${Kadenz.duration(low)} to ${Kadenz.duration(high)}`, [
-        { colour: Kadenz.stroke(chosen, colours).color, name: "measured", value: samples(measured) },
-        { colour: colours.ink, name: "Gaussian", value: samples(claimed) },
+        { colour: Kadenz.stroke(chosen, colours).color, name: "measured", value: Kadenz.samples(measured) },
+        { colour: colours.ink, name: "Gaussian", value: Kadenz.samples(claimed) },
       ]);
     };
 
@@ -96,22 +82,9 @@
       const [low, high] = reach();
       const limit = Kadenz.deadlineOf(Kadenz.data.series[chosen]);
       return {
-        ...Kadenz.base(colours),
-        tooltip: { ...Kadenz.base(colours).tooltip, formatter: tooltip },
-        grid: { ...Kadenz.base(colours).grid, bottom: 66 },
+        ...Kadenz.base(colours, tooltip, { bottom: 66 }),
         dataZoom: Kadenz.zoom(colours, figure.zoom, { showDataShadow: false, minSpan: 0.1, filterMode: "none" }),
-        xAxis: Kadenz.axis(colours, {
-          ...Kadenz.titled("value", true),
-          type: "value",
-          min: low,
-          max: high,
-          splitLine: { show: false },
-          axisTick: Kadenz.valueTicks(Kadenz.linear, ...window()).axisTick,
-          axisLabel: {
-            ...Kadenz.valueTicks(Kadenz.linear, ...window()).axisLabel,
-            formatter: (x) => Kadenz.duration(x, 3),
-          },
-        }),
+        xAxis: Kadenz.zoomedValues(colours, Kadenz.linear, figure.zoom, [low, high]),
         yAxis: Kadenz.countAxis(colours),
         series: [
           ...lines(colours),

@@ -50,11 +50,8 @@
     return Kadenz.limitLines(places.filter(({ at }) => at >= from && at <= to), "xAxis", colours);
   };
 
-  /** The ticks of a value axis for the stretch that is visible. */
-  Kadenz.valueTicks = (axis, from, to) => {
-    const customValues = axis.ticks(from, to);
-    return { axisTick: { customValues }, axisLabel: { customValues } };
-  };
+  /** How many samples a bin holds, in words. */
+  Kadenz.samples = (number) => (number > 0 && number < 0.95 ? "< 1" : Kadenz.count(number));
 
   /** The size that 1 % of a series' values are smaller than. */
   const small = ({ buckets, count }) => {
@@ -81,28 +78,19 @@
       return [low < 0 ? low - margin : Math.max(0, low - margin), high + margin];
     };
 
-    const window = () => {
-      const [low, high] = reach();
-      const at = (percent) => low + ((high - low) * percent) / 100;
-      return [at(figure.zoom.start), at(figure.zoom.end)];
-    };
+    const window = () => Kadenz.visible(figure.zoom, reach());
 
     const lines = (colours) => {
       const [from, to] = window();
       const opacity = Math.max(0.02, 0.2 - 0.02 * series.length);
       return Kadenz.shown(wants).map(({ series: one, index }) => {
-        const stroke = Kadenz.stroke(index, colours);
-        return {
+        const { color } = Kadenz.stroke(index, colours);
+        return Kadenz.line(index, colours, { width: 1.25 }, {
           name: String(index),
-          type: "line",
           step: "end",
           data: Kadenz.steps(Kadenz.binned(one, scales[scale], from, to, BINS), from, to),
-          symbol: "none",
-          itemStyle: { color: stroke.color },
-          lineStyle: { ...stroke, width: 1.25 },
-          areaStyle: { color: stroke.color, opacity, origin: "start" },
-          emphasis: { disabled: true },
-        };
+          areaStyle: { color, opacity, origin: "start" },
+        });
       });
     };
 
@@ -114,8 +102,7 @@
       return Kadenz.tip(`${edge(bin)} to ${edge(bin + 1)}`, rows.map((row) => {
         const count = row.value[1] <= FLOOR ? 0 : 10 ** row.value[1];
         const name = Kadenz.data.series[Number(row.seriesName)].label;
-        const value = count > 0 && count < 0.95 ? "< 1" : Kadenz.count(count);
-        return { colour: row.color, name, value };
+        return { colour: row.color, name, value: Kadenz.samples(count) };
       }));
     };
 
@@ -124,22 +111,9 @@
       const axis = scales[scale];
       const limits = Kadenz.deadlines(Kadenz.shown(wants));
       return {
-        ...Kadenz.base(colours),
-        tooltip: { ...Kadenz.base(colours).tooltip, formatter: tooltip },
-        grid: { ...Kadenz.base(colours).grid, bottom: 66 },
+        ...Kadenz.base(colours, tooltip, { bottom: 66 }),
         dataZoom: Kadenz.zoom(colours, figure.zoom, { showDataShadow: false, minSpan: 0.1, filterMode: "none" }),
-        xAxis: Kadenz.axis(colours, {
-          ...Kadenz.titled("value", true),
-          type: "value",
-          min: low,
-          max: high,
-          splitLine: { show: false },
-          axisTick: Kadenz.valueTicks(axis, ...window()).axisTick,
-          axisLabel: {
-            ...Kadenz.valueTicks(axis, ...window()).axisLabel,
-            formatter: (x) => Kadenz.duration(axis.from(x), 3),
-          },
-        }),
+        xAxis: Kadenz.zoomedValues(colours, axis, figure.zoom, [low, high]),
         yAxis: Kadenz.countAxis(colours),
         series: [...lines(colours), Kadenz.verticalLimits(limits, axis, low, high, colours)],
       };

@@ -23,49 +23,23 @@
     };
 
     const option = (colours) => ({
-      ...Kadenz.base(colours),
+      ...Kadenz.base(colours, tooltip, { bottom: 66 }),
       useUTC: true,
-      tooltip: { ...Kadenz.base(colours).tooltip, formatter: tooltip },
-      grid: { ...Kadenz.base(colours).grid, bottom: 66 },
       dataZoom: Kadenz.zoom(colours, figure.zoom, { minValueSpan: Math.min(end, 20) }),
-      xAxis: Kadenz.axis(colours, {
-        ...Kadenz.titled("time since the start of the run", true),
-        type: "time",
-        min: 0,
-        max: end,
-        splitLine: { show: false },
-        axisLabel: {
-          formatter: (ms) =>
-            Kadenz.clockTick(ms, ((figure.zoom.end - figure.zoom.start) / 100) * end, end),
-        },
-      }),
+      xAxis: Kadenz.timeAxis(colours, figure.zoom, end),
       yAxis: Kadenz.axis(colours, {
         ...Kadenz.titled("interval less the ideal one"),
         type: "value",
         axisLabel: { formatter: (ns) => (ns > 0 ? "+" : "") + Kadenz.duration(ns, 3) },
       }),
-      series: Kadenz.widestFirst(Kadenz.shown(wants)).map(({ series, index }) => {
-        const stroke = Kadenz.stroke(index, colours);
-        return {
+      series: Kadenz.widestFirst(Kadenz.shown(wants)).map(({ series, index }) =>
+        Kadenz.line(index, colours, { width: 1 }, {
           name: String(index),
-          type: "line",
           data: pairs(series.jitter),
           dimensions: ["time", "value"],
           sampling: "minmax",
-          symbol: "none",
-          itemStyle: { color: stroke.color },
-          lineStyle: { ...stroke, width: 1 },
-          emphasis: { disabled: true },
-          markLine: {
-            silent: true,
-            symbol: "none",
-            animation: false,
-            data: [{ yAxis: 0 }],
-            label: { show: false },
-            lineStyle: { color: colours.muted, type: "solid", width: 1 },
-          },
-        };
-      }),
+          markLine: Kadenz.zeroLine("yAxis", { color: colours.muted, type: "solid", width: 1 }),
+        })),
     });
     return { option, wants, zooms: true };
   });

@@ -58,8 +58,7 @@
         const decades = Array.from({ length: Math.floor(tallest / 2) + 1 }, (_, n) => 2 * n);
         const last = (n) => n + number >= cells.length;
         return {
-          ...Kadenz.base(colours),
-          tooltip: { ...Kadenz.base(colours).tooltip, formatter: tooltip },
+          ...Kadenz.base(colours, tooltip),
           title: cells.map(({ label, p99_9: p }, n) => ({
             text: label,
             subtext: p === null ? "" : `99.9\u00a0% below ${signed(p)}`,
@@ -122,14 +121,7 @@
             lineStyle: { color: colour, width: 1.25 },
             areaStyle: { color: colour, opacity: 0.25, origin: "start" },
             emphasis: { disabled: true },
-            markLine: {
-              silent: true,
-              symbol: "none",
-              animation: false,
-              label: { show: false },
-              data: [{ xAxis: 0 }],
-              lineStyle: { color: colours.muted, type: [4, 4], width: 1 },
-            },
+            markLine: Kadenz.zeroLine("xAxis", { color: colours.muted, type: [4, 4], width: 1 }),
           })),
         };
       };

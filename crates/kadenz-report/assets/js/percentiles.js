@@ -55,8 +55,7 @@
       const reach = shown.flatMap(({ series, index }) => [curveOf(index).find(drawable)?.[1] ?? 1, series.max]);
       const limits = Kadenz.limitsOn(figure, shown, scale);
       return {
-        ...Kadenz.base(colours),
-        tooltip: { ...Kadenz.base(colours).tooltip, formatter: tooltip },
+        ...Kadenz.base(colours, tooltip),
         xAxis: Kadenz.axis(colours, {
           ...Kadenz.titled("share of samples below", true),
           type: "value",
@@ -69,16 +68,7 @@
         series: [
           ...shown.flatMap(({ index }) => {
             const points = curveOf(index).filter(drawable);
-            const stroke = Kadenz.stroke(index, colours);
-            const line = {
-              name: String(index),
-              type: "line",
-              data: points,
-              symbol: "none",
-              itemStyle: { color: stroke.color },
-              lineStyle: { ...stroke, width: 2 },
-              emphasis: { disabled: true },
-            };
+            const line = Kadenz.line(index, colours, { width: 2 }, { name: String(index), data: points });
             const largest = {
               type: "scatter",
               data: points.slice(-1),
@@ -86,7 +76,7 @@
               symbolSize: 11,
               silent: true,
               tooltip: { show: false },
-              itemStyle: { color: stroke.color },
+              itemStyle: line.itemStyle,
             };
             return [line, largest];
           }),

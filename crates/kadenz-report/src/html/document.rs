@@ -20,7 +20,7 @@ const ECHARTS_LICENCE: &str = include_str!("../../assets/vendor/echarts/LICENSE"
 const D3_LICENCE: &str = include_str!("../../assets/vendor/echarts/LICENSE-d3");
 
 /// Our scripts, in the order in which they run.
-const SCRIPTS: [&str; 15] = [
+const SCRIPTS: [&str; 14] = [
     include_str!("../../assets/js/units.js"),
     include_str!("../../assets/js/theme.js"),
     include_str!("../../assets/js/series.js"),
@@ -33,7 +33,6 @@ const SCRIPTS: [&str; 15] = [
     include_str!("../../assets/js/gaussian.js"),
     include_str!("../../assets/js/effects.js"),
     include_str!("../../assets/js/panels.js"),
-    include_str!("../../assets/js/tables.js"),
     include_str!("../../assets/js/deadline.js"),
     include_str!("../../assets/js/page.js"),
 ];
