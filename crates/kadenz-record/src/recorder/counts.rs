@@ -27,6 +27,9 @@ pub struct Counts {
 impl Counts {
     /// Adds the counts of another part of a recording. A row of misses does not continue from one part to the next,
     /// because time lies between them.
+    ///
+    /// # Real-time safety
+    /// Real-time safe: a few additions.
     pub fn add(&mut self, part: &Self) {
         self.recorded += part.recorded;
         self.dropped += part.dropped;

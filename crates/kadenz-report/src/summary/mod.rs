@@ -296,4 +296,6 @@ impl SeriesSummary {
 }
 
 #[cfg(test)]
+mod loss_tests;
+#[cfg(test)]
 mod tests;

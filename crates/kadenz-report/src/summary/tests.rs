@@ -6,9 +6,7 @@ use kadenz_record::histogram::{Histogram, Layout};
 use kadenz_record::hlog::reader::IntervalLog;
 use kadenz_record::hlog::writer::IntervalLogWriter;
 use kadenz_record::run::folder::{EARLY_TAG, RunWriter, SeriesSpec};
-use kadenz_record::run::labels::{VALUE, labels};
 use kadenz_record::run::model::{EndedBy, SeriesFiles};
-use kadenz_record::run::network::{Flow, Network};
 use kadenz_record::samples::writer::SamplesWriter;
 use kadenz_record::samples::{Sample, SamplesHeader};
 use proptest::prelude::*;
@@ -41,75 +39,6 @@ fn recorded(values: &[i64], raw: bool) -> (TempDir, PathBuf) {
     }
     running.finish(EndedBy::Finished).unwrap();
     (folder, dir)
-}
-
-/// The verdicts of the round trips to two devices, together and each, and of the beat.
-fn verdicts_of_lossy(lost: u64, max_loss: Option<MaxLoss>) -> Vec<Standing> {
-    let flow = |device: &str, lost| Flow {
-        device: device.into(),
-        sent: 500,
-        answered: 500 - lost,
-        lost,
-        ..Flow::default()
-    };
-    let network = Network {
-        flows: vec![flow("foot", lost), flow("hand", 0)],
-        max_loss,
-        ..Network::default()
-    };
-    let run = Run {
-        network: Some(network),
-        ..Run::default()
-    };
-    let series = |name: &str, value: &str, kind| Series {
-        name: name.into(),
-        labels: labels([(VALUE, value)]),
-        kind,
-        deadline_ns: Some(400_000),
-        ..Series::default()
-    };
-    let all = [
-        series(RESPONSE, RESPONSE, Kind::Latency),
-        series("foot.response", RESPONSE, Kind::Latency),
-        series("hand.response", RESPONSE, Kind::Latency),
-        series("lateness", "lateness", Kind::Lateness),
-    ];
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path().join("run");
-    let mut writer = RunWriter::create(&dir, run).unwrap();
-    let mut recorders = all.map(|series| {
-        let spec = SeriesSpec { series, raw: false };
-        writer.series(spec).unwrap()
-    });
-    let running = writer.start(Duration::from_secs(1)).unwrap();
-    for recorder in &mut recorders {
-        for sequence in 0..400 {
-            recorder.record(Sample {
-                sequence,
-                value_ns: 50_000,
-                ..Sample::default()
-            });
-        }
-    }
-    running.finish(EndedBy::Finished).unwrap();
-    let summary = Summary::of_run(&dir).unwrap();
-    let verdicts = summary.series.iter().map(|it| it.verdict.unwrap());
-    assert!(
-        verdicts
-            .clone()
-            .all(|it| it.kept() == (it.standing == Standing::Kept))
-    );
-    verdicts.map(|it| it.standing).collect()
-}
-
-#[test]
-fn round_trips_beyond_the_permitted_loss_keep_no_deadline_although_none_was_late() {
-    use Standing::Kept;
-    let lost = Standing::ValuesLost(Loss::Certain);
-    assert_eq!(verdicts_of_lossy(3, None), [lost, lost, Kept, Kept]);
-    let permitted = Some(MaxLoss::Packets(3));
-    assert_eq!(verdicts_of_lossy(3, permitted), [Kept; 4]);
-    assert_eq!(verdicts_of_lossy(4, permitted), [lost, lost, Kept, Kept]);
 }
 
 fn ids(summary: &Summary) -> Vec<&str> {
