@@ -3,9 +3,7 @@
 use kadenz_record::histogram::SignedHistogram;
 use kadenz_record::recorder::Counts;
 use kadenz_record::run::model::Series;
-use kadenz_report::statistics::{distribution, percentiles};
 use kadenz_report::summary::{IntervalPoint, SeriesSummary};
-use kadenz_report::verdict::Verdict;
 
 #[derive(Default)]
 pub(crate) struct Tally {
@@ -38,12 +36,8 @@ impl Tally {
     /// Counts a value this many times.
     pub(crate) fn record(&mut self, value_ns: f64, times: u64) {
         let value = value_ns as i64;
-        if value >= 0 {
-            self.histogram.late.record_n(value.unsigned_abs(), times);
-        } else {
-            self.histogram.early.record_n(value.unsigned_abs(), times);
-            self.counts.early += times;
-        }
+        self.histogram.record_n(value, times);
+        self.counts.early += if value < 0 { times } else { 0 };
         self.counts.recorded += times;
         let late = self.deadline_ns.is_some_and(|limit| value > limit as i64);
         self.miss_run = if late { self.miss_run + times } else { 0 };
@@ -58,35 +52,26 @@ impl Tally {
         }
     }
 
+    /// Counts so many values at 1 kHz, in intervals of a second.
+    pub(crate) fn record_at_1_khz(&mut self, values: u64, mut value_ns: impl FnMut(u64) -> f64) {
+        for number in 0..values {
+            if number % 1000 == 0 {
+                self.interval(number as f64 / 1000.0, 1.0);
+            }
+            self.record(value_ns(number), 1);
+        }
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        self.counts
+    }
+
     pub(crate) fn summary(self, mut series: Series, duration_ns: u64) -> SeriesSummary {
-        let counts = self.counts;
-        series.counts = counts;
+        series.counts = self.counts;
         series.deadline_ns = self.deadline_ns;
-        let recorded = counts.recorded > 0;
-        let (mean, sd) = (self.histogram.mean(), self.histogram.stddev());
-        let distribution = distribution(&self.histogram);
-        let max = counts.max_ns.unwrap_or(0);
         SeriesSummary {
-            count: counts.recorded,
-            min_ns: counts.min_ns,
-            max_ns: counts.max_ns,
-            mean_ns: recorded.then_some(mean),
-            stddev_ns: recorded.then_some(sd),
-            max_in_stddevs: (sd > 0.0).then(|| (max as f64 - mean) / sd),
-            percentiles: percentiles(&distribution, max),
-            distribution,
             intervals: self.intervals,
-            verdict: self.deadline_ns.map(|limit| {
-                let Counts {
-                    recorded,
-                    misses,
-                    longest_miss_run,
-                    ..
-                } = counts;
-                Verdict::new(limit, recorded, misses, longest_miss_run, duration_ns)
-            }),
-            series,
-            ..SeriesSummary::default()
+            ..SeriesSummary::new(series, &self.histogram, Vec::new(), duration_ns)
         }
     }
 }

@@ -146,12 +146,7 @@ pub(super) fn series(
 ) -> SeriesSummary {
     let mut chance = Chance(seed);
     let mut tally = Tally::new(Some(DEADLINE_NS));
-    for cycle in 0..CYCLES {
-        if cycle % 1000 == 0 {
-            tally.interval(cycle as f64 / 1000.0, 1.0);
-        }
-        tally.record(lateness(&mut chance, cycle), 1);
-    }
+    tally.record_at_1_khz(CYCLES, |cycle| lateness(&mut chance, cycle));
     let series = Series {
         description: description.into(),
         expected_interval_ns: Some(PERIOD_NS.unsigned_abs()),
@@ -164,17 +159,14 @@ pub(super) fn series(
 fn floor(seed: u64) -> SeriesSummary {
     let mut chance = Chance(seed);
     let mut tally = Tally::new(None);
-    for window in 0..5000_u64 {
-        if window % 1000 == 0 {
-            tally.interval(window as f64 / 1000.0, 1.0);
-        }
+    tally.record_at_1_khz(5000, |_| {
         let interrupt = if chance.happens(0.25) {
             chance.bell(2_300.0, 300.0)
         } else {
             0.0
         };
-        tally.record(38.0 + chance.tail(14.0) + interrupt.max(0.0), 1);
-    }
+        38.0 + chance.tail(14.0) + interrupt.max(0.0)
+    });
     let series = Series {
         description: "what the machine takes from a thread that never sleeps".into(),
         expected_interval_ns: Some(PERIOD_NS.unsigned_abs()),

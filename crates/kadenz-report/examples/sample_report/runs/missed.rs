@@ -80,13 +80,10 @@ fn messages() -> Messages {
 fn of_messages((name, about_ns): (&str, f64)) -> SeriesSummary {
     let mut chance = Chance(about_ns as u64);
     let mut tally = Tally::new(None);
-    for message in 0..MESSAGES {
-        if message % 1000 == 0 {
-            tally.interval(message as f64 / 1000.0, 1.0);
-        }
+    tally.record_at_1_khz(MESSAGES, |_| {
         let value = chance.bell(about_ns, about_ns / 12.0) + chance.tail(about_ns / 9.0);
-        tally.record(value.max(100.0), 1);
-    }
+        value.max(100.0)
+    });
     let series = Series {
         expected_interval_ns: Some(1_000_000),
         ..super::series(name, Kind::Latency)

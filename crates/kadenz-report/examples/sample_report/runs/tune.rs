@@ -16,7 +16,7 @@ use kadenz_report::summary::Summary;
 use serde_json::json;
 
 use super::{c_states, finished, parameters};
-use crate::tally::Chance;
+use crate::tally::{Chance, Tally};
 
 const PERIOD_NS: u64 = 1_000_000;
 const DEADLINE_NS: u64 = 400_000;
@@ -121,8 +121,7 @@ fn cell(
     }
     let periods = Periods::of(load, column);
     let mut chance = Chance(place + 1);
-    let mut counts = Counts::default();
-    let mut misses_in_a_row = 0;
+    let mut tally = Tally::new(Some(DEADLINE_NS));
     let mut second = Histogram::new();
     for turn in 0..rounds * TURN_S {
         let mood = 1.0 + 0.04 * ((turn / TURN_S + place) as f64).sin();
@@ -130,13 +129,14 @@ fn cell(
         for _ in 0..A_SECOND {
             let excess = periods.excess_us(&mut chance) * mood * 1e3;
             second.record(excess as u64);
-            take(&mut counts, &mut misses_in_a_row, excess as i64);
+            tally.record(excess, 1);
         }
         let start = (turn / TURN_S * 18 + place) * TURN_S + turn % TURN_S;
         for log in &mut logs {
             log.append(None, start as f64, 1.0, &second)?;
         }
     }
+    let counts = tally.counts();
     let jitter_counts = Counts {
         misses: 0,
         longest_miss_run: 0,
@@ -149,16 +149,6 @@ fn cell(
         },
         series(plan, combination, &names[1], Kind::Jitter, jitter_counts),
     ])
-}
-
-fn take(counts: &mut Counts, misses_in_a_row: &mut u64, value: i64) {
-    counts.recorded += 1;
-    counts.min_ns = Some(counts.min_ns.map_or(value, |min| min.min(value)));
-    counts.max_ns = Some(counts.max_ns.map_or(value, |max| max.max(value)));
-    let miss = value.unsigned_abs() > DEADLINE_NS;
-    *misses_in_a_row = if miss { *misses_in_a_row + 1 } else { 0 };
-    counts.misses += u64::from(miss);
-    counts.longest_miss_run = counts.longest_miss_run.max(*misses_in_a_row);
 }
 
 fn series(plan: &Plan, combination: Combination, name: &str, kind: Kind, counts: Counts) -> Series {
