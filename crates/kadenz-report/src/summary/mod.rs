@@ -296,6 +296,4 @@ impl SeriesSummary {
 }
 
 #[cfg(test)]
-mod loss_tests;
-#[cfg(test)]
 mod tests;

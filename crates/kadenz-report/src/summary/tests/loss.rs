@@ -1,15 +1,9 @@
 //! Verdicts of runs that lost packets.
 
-use std::time::Duration;
-
-use kadenz_record::run::folder::{RunWriter, SeriesSpec};
 use kadenz_record::run::labels::{VALUE, labels};
-use kadenz_record::run::model::EndedBy;
 use kadenz_record::run::network::{Flow, Network};
-use kadenz_record::samples::Sample;
 
 use super::*;
-use crate::verdict::Standing;
 
 /// The verdicts of the round trips to two devices, together and each, and of the beat.
 fn verdicts_of_lossy(lost: u64, max_loss: Option<MaxLoss>) -> Vec<Standing> {

@@ -1,3 +1,5 @@
+mod loss;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
