@@ -149,7 +149,7 @@ impl Plan {
     }
 
     /// Each way is dispatched by itself: without optimisation, what a function inlines adds to its stack frame, and one
-    /// of all ways has 5 MB.
+    /// of all ways would have 5 MB.
     fn run(&mut self, level: Level, picture: &Picture<'_>, into: &mut [u8]) {
         self.by = Coefficients::of(picture.pixels());
         let is_gray = self.layout.channels == Channels::Gray;

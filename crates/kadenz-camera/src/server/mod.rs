@@ -134,7 +134,11 @@ impl CameraServer {
         name: &str,
         work: impl FnOnce() + Send + 'static,
     ) -> Result<(), ServerError> {
-        let thread = std::thread::Builder::new().name(name.to_owned());
+        let mut thread = std::thread::Builder::new().name(name.to_owned());
+        if cfg!(debug_assertions) {
+            // Unoptimised, the conversion of a frame alone takes 1.7 MB of stack.
+            thread = thread.stack_size(8 << 20);
+        }
         self.threads
             .push(thread.spawn(work).map_err(ServerError::Thread)?);
         Ok(())
