@@ -9,7 +9,7 @@ use kadenz_record::run::model::{EndedBy, Run, TuningMeasure, Warning};
 use kadenz_record::run::network::{Broadcasts, Interface, LATENESS, LostHere, Network, WirePath};
 use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::host::Root;
-use kadenz_rt::net::counters::Snapshot;
+use kadenz_rt::net::counters::InterfaceCounters;
 use kadenz_rt::net::interface;
 use kadenz_rt::net::port::{PortOptions, UdpPort};
 use kadenz_udp::wire::RunId;
@@ -417,7 +417,7 @@ struct NetworkPath {
     interface: Option<Interface>,
     /// The interfaces to all devices that are reached by another one.
     others: Vec<(IpAddr, Option<Interface>)>,
-    counters: Snapshot,
+    counters: Option<InterfaceCounters>,
 }
 
 impl NetworkPath {
@@ -430,7 +430,7 @@ impl NetworkPath {
         });
         Self {
             others: others.collect(),
-            counters: Snapshot::read(&Root::system(), name.as_deref()),
+            counters: name.as_deref().and_then(counters_of),
             interface: name.map(described),
         }
     }
@@ -447,15 +447,18 @@ impl NetworkPath {
     }
 
     fn lost_since(&self, receiver: &mut Receiver) -> LostHere {
-        let name = self.interface.as_ref().map(|it| it.name.as_str());
-        let meanwhile = Snapshot::read(&Root::system(), name).since(&self.counters);
-        let interface = meanwhile.interface.unwrap_or_default();
+        let after = self.interface.as_ref().and_then(|it| counters_of(&it.name));
+        let counters = self.counters.zip(after);
         LostHere {
             socket: receiver.dropped().unwrap_or(0),
-            interface: interface.lost(),
+            interface: counters.map_or(0, |(before, after)| after.since(&before).lost()),
             unsent: receiver.counts.unsent(),
         }
     }
+}
+
+fn counters_of(interface: &str) -> Option<InterfaceCounters> {
+    InterfaceCounters::read(&Root::system(), interface).ok()
 }
 
 /// The name of the interface that packets to an address leave by.
