@@ -19,11 +19,6 @@ pub(crate) mod command {
     pub(crate) const GET_GRO: u32 = 0x2b;
     /// `struct ethtool_eee`.
     pub(crate) const GET_EEE: u32 = 0x44;
-    /// `struct ethtool_ts_info`: the command, the kinds of stamps, the clock's number, the kinds of
-    /// transmission, three that are reserved, the receive filters, and three that are reserved.
-    pub(crate) const GET_TS_INFO: u32 = 0x41;
-    /// Words of `struct ethtool_ts_info`.
-    pub(crate) const STAMPING_WORDS: usize = 11;
 }
 
 /// `struct ifreq` with a pointer in its union; the union is 24 bytes on 64-bit systems and 16 on
