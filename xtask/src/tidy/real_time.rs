@@ -67,7 +67,6 @@ const REAL_TIME_PATH: &[&str] = &[
     "crates/kadenz-rt/src/clock/mod.rs",
     "crates/kadenz-rt/src/clock/bridge.rs",
     "crates/kadenz-rt/src/clock/pair.rs",
-    "crates/kadenz-rt/src/clock/phc.rs",
     "crates/kadenz-rt/src/clock/time.rs",
     "crates/kadenz-rt/src/net/packet.rs",
     "crates/kadenz-rt/src/net/port/inbox.rs",

@@ -18,7 +18,6 @@
 
 mod bridge;
 mod pair;
-mod phc;
 mod time;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod tsc;
@@ -28,8 +27,7 @@ use std::str::FromStr;
 
 pub use bridge::{BridgedStamp, Observation, WallBridge};
 pub use pair::ClockPair;
-pub use phc::{OpenPhcError, PhcClock, PhcPair, PhcTime};
-pub use time::{MonotonicTime, WallTime};
+pub use time::{MonotonicTime, PhcTime, WallTime};
 
 /// A clock that never steps back.
 ///

@@ -90,11 +90,3 @@ fn a_deadline_translated_to_the_sleep_clock_is_as_far_ahead() {
 fn wall_time_is_after_2020() {
     assert!(WallTime::now().as_unix_ns() > 1_577_836_800_000_000_000);
 }
-
-#[test]
-fn a_clock_of_no_card_names_the_remedy() {
-    let error = PhcClock::open(4_000_000).unwrap_err().to_string();
-    assert!(error.contains("use software stamps"), "{error}");
-    #[cfg(target_os = "linux")]
-    assert!(error.contains("/dev/ptp4000000"), "{error}");
-}

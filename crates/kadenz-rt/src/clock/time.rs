@@ -129,3 +129,31 @@ impl WallTime {
         self.0
     }
 }
+
+/// A point on a network card's own clock, in nanoseconds since that clock's epoch: TAI where PTP sets it, else the
+/// clock's value at power-on. It is comparable with stamps of the same card only.
+///
+/// # Real-time safety
+/// Real-time safe: arithmetic alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PhcTime(i64);
+
+impl PhcTime {
+    /// The point `ns` nanoseconds after the clock's epoch.
+    #[must_use]
+    pub const fn from_ns(ns: i64) -> Self {
+        Self(ns)
+    }
+
+    /// Nanoseconds since the clock's epoch.
+    #[must_use]
+    pub const fn as_ns(self) -> i64 {
+        self.0
+    }
+
+    /// Nanoseconds from `earlier` to `self`, negative when `self` is the earlier one; saturates.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> i64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
