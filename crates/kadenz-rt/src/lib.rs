@@ -15,7 +15,6 @@ pub mod clock;
 pub mod doctor;
 pub mod host;
 pub mod launch;
-pub mod memory;
 pub mod net;
 mod os;
 pub mod own_file;

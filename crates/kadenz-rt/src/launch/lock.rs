@@ -103,8 +103,8 @@ pub(super) fn lock(
 }
 
 fn lock_held(pid: u32, held: &mut HeldProcess, rights: &Rights) -> Result<u64, Note> {
-    let status = |field: &str| status_field(pid, field);
-    let capabilities = effective_capabilities(&format!("CapEff:{}", status("CapEff:")));
+    let status = Root::system().read(&format!("/proc/{pid}/status"));
+    let capabilities = effective_capabilities(&status.unwrap_or_default());
     // A capability of a user namespace does not count here.
     let may = Rights::may_lock(capabilities) && !rights.user_namespace;
     let limit = if may { None } else { memory_lock_limit_of(pid) };
@@ -117,20 +117,9 @@ fn lock_held(pid: u32, held: &mut HeldProcess, rights: &Rights) -> Result<u64, N
         .map_err(call_note)?;
     if answer < 0 {
         let errno = i32::try_from(-answer).unwrap_or(libc::EINVAL);
-        let error = crate::memory::LockMemoryError::Refused { errno };
-        return Err(memory::refusal(&error, limit));
+        return Err(memory::refusal(errno, limit));
     }
-    let locked = status("VmLck:");
-    let locked = locked.split_whitespace().next();
-    Ok(locked.and_then(|kb| kb.parse().ok()).unwrap_or(0))
-}
-
-/// The rest of a line of `/proc/<pid>/status`; empty when there is none.
-fn status_field(pid: u32, field: &str) -> String {
-    let status = Root::system().read(&format!("/proc/{pid}/status"));
-    let status = status.unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix(field));
-    line.unwrap_or_default().to_owned()
+    Ok(memory::locked_kb(&pid.to_string()))
 }
 
 fn refused(note: Note) -> Measure {

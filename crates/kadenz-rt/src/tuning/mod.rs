@@ -22,6 +22,7 @@ mod macos;
 mod policy;
 #[cfg(not(target_os = "linux"))]
 mod portable;
+mod prefault;
 #[cfg(windows)]
 mod windows;
 
@@ -29,8 +30,6 @@ use std::marker::PhantomData;
 
 pub use cpu_set::{CpuSet, ParseCpuSetError};
 pub use policy::{ParsePolicyError, Policy};
-
-use crate::memory;
 
 #[cfg(target_os = "linux")]
 use linux as system;
@@ -174,12 +173,6 @@ pub fn apply(tuning: &Tuning) -> AppliedTuning {
         _restore: restore,
         _not_send: PhantomData,
     }
-}
-
-/// Touches stack and heap before they are needed.
-fn prefault() {
-    memory::prefault_stack();
-    memory::prefault_heap(memory::HEAP_PREFAULT);
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub(super) fn absent(name: &'static str, requested: String, why: &str, remedy: &
 
 /// Locked memory, where the operating system cannot lock all of a process.
 pub(super) fn no_memory_lock() -> Measure {
-    super::prefault();
+    super::prefault::touch();
     absent(
         "memory_lock",
         super::ALL_PAGES.to_owned(),

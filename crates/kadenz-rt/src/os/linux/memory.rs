@@ -45,26 +45,16 @@ pub(crate) fn keep_freed_memory(_keep: bool) -> bool {
     false
 }
 
-/// The counts of `getrusage` for the calling thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ThreadUsage {
-    pub(crate) minor_faults: u64,
-    pub(crate) major_faults: u64,
-}
-
-/// Reads the calling thread's counts.
-pub(crate) fn thread_usage() -> ThreadUsage {
+/// Page faults of the calling thread since it started: those answered from memory, and from a disk.
+#[cfg(test)]
+pub(crate) fn thread_faults() -> (i64, i64) {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: `usage` is there to be written, and zeroed memory is a valid value if the call fails.
     let usage = unsafe {
         libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
         usage.assume_init()
     };
-    let count = |n: libc::c_long| u64::try_from(n).unwrap_or(0);
-    ThreadUsage {
-        minor_faults: count(usage.ru_minflt),
-        major_faults: count(usage.ru_majflt),
-    }
+    (usage.ru_minflt, usage.ru_majflt)
 }
 
 /// Bytes of stack below the caller that the calling thread may still use; `None` where the C library does not

@@ -18,7 +18,7 @@ pub(super) struct Restore {
     _policy: Option<scheduling::SchedulingGuard>,
     _affinity: Option<affinity::AffinityGuard>,
     _dma_latency: Option<dma_latency::LatencyRequest>,
-    _memory: Option<crate::memory::LockedMemory>,
+    _memory: Option<memory::LockedMemory>,
 }
 
 pub(super) fn apply(tuning: &Tuning) -> (Vec<Measure>, Restore) {

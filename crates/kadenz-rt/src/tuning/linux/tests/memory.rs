@@ -3,7 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::*;
-use crate::memory::{faults, locked_kb};
+use crate::os::linux::memory::thread_faults;
+use crate::tuning::linux::memory::locked_kb;
+use crate::tuning::prefault::STACK_PREFAULT;
 
 /// Locked memory belongs to the process, so its tests take turns.
 static MEMORY: Mutex<()> = Mutex::new(());
@@ -21,12 +23,15 @@ fn memory_is_locked_until_the_last_guard_goes() {
         if !measure.ok {
             return skip_for("memory_is_locked_until_the_last_guard_goes", measure);
         }
-        assert!(locked_kb() > 0);
+        assert!(locked_kb("self") > 0);
         let second = apply(&wish);
         drop(first);
-        assert!(locked_kb() > 0, "the first guard unlocked under the second");
+        assert!(
+            locked_kb("self") > 0,
+            "the first guard unlocked under the second"
+        );
         drop(second);
-        assert_eq!(locked_kb(), 0);
+        assert_eq!(locked_kb("self"), 0);
     });
 }
 
@@ -74,9 +79,9 @@ fn touched_and_locked_memory_does_not_fault() {
             );
         }
         use_stack();
-        let before = faults().unwrap();
+        let before = thread_faults();
         use_stack();
-        let after = faults().unwrap();
+        let after = thread_faults();
         assert_eq!(after, before);
     });
 }
@@ -84,6 +89,6 @@ fn touched_and_locked_memory_does_not_fault() {
 /// Uses a large part of the memory that was touched in advance.
 #[inline(never)]
 fn use_stack() {
-    let mut bytes = [0_u8; crate::memory::STACK_PREFAULT / 2];
+    let mut bytes = [0_u8; STACK_PREFAULT / 2];
     std::hint::black_box(&mut bytes);
 }

@@ -6,7 +6,6 @@ use super::super::memory as locking;
 use super::super::rights::Rights;
 use super::super::scheduling::{refusal, throttle};
 use super::*;
-use crate::memory::LockMemoryError;
 
 fn unprivileged() -> Rights {
     Rights {
@@ -133,15 +132,14 @@ fn a_granted_policy_warns_of_the_throttle() {
 
 #[test]
 fn each_refusal_to_lock_has_its_own_reason() {
-    let refused = |errno| LockMemoryError::Refused { errno };
-    let note = locking::refusal(&refused(libc::ENOMEM), Some(8 << 20));
+    let note = locking::refusal(libc::ENOMEM, Some(8 << 20));
     assert!(
         note.reason.contains("RLIMIT_MEMLOCK (8192 kB)"),
         "{}",
         note.reason
     );
     assert!(note.remedy.contains("--memlock=unlimited"));
-    let note = locking::refusal(&refused(libc::ENOMEM), None);
+    let note = locking::refusal(libc::ENOMEM, None);
     assert!(
         note.reason.contains("Cannot allocate memory"),
         "{}",
