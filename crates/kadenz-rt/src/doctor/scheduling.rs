@@ -1,6 +1,6 @@
 //! The share of the CPU that the scheduler grants this process: real-time groups, throttle and quota.
 
-use crate::host::Root;
+use crate::host::{Root, cgroups};
 
 use super::finding::{Unknown, costs, fine, note, or_else, spoils};
 use super::{Finding, Machine, finding};
@@ -273,13 +273,7 @@ impl Groups {
         let Ok(text) = root.read("/proc/self/cgroup") else {
             return groups;
         };
-        for line in text.lines() {
-            let Some((_, rest)) = line.split_once(':') else {
-                continue;
-            };
-            let Some((controllers, path)) = rest.split_once(':') else {
-                continue;
-            };
+        for (controllers, path) in cgroups(&text) {
             if controllers.is_empty() {
                 let mounts = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
                 let mount = mounts

@@ -175,16 +175,19 @@ pub(crate) fn governor_path(cpu: u32) -> String {
 /// the one that can throttle the process.
 fn cgroup(root: &Root) -> Option<String> {
     let text = root.read("/proc/self/cgroup").ok()?;
-    let groups: Vec<(&str, &str)> = text
-        .lines()
+    let chosen = cgroup_of(&text, "cpu").or_else(|| cgroup_of(&text, ""))?;
+    Some(chosen.to_owned())
+}
+
+/// The control groups that `/proc/<pid>/cgroup` lists: the controllers, none for the unified hierarchy, and the path.
+pub(crate) fn cgroups(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.lines()
         .filter_map(|line| line.split_once(':')?.1.split_once(':'))
-        .collect();
-    let cpu = groups
-        .iter()
-        .find(|(controllers, _)| controllers.split(',').any(|c| c == "cpu"));
-    let unified = groups
-        .iter()
-        .find(|(controllers, _)| controllers.is_empty());
-    let chosen = cpu.or(unified)?;
-    Some(chosen.1.to_owned())
+}
+
+/// The path of the control group of one controller; the empty name is the unified hierarchy.
+pub(crate) fn cgroup_of<'a>(text: &'a str, controller: &str) -> Option<&'a str> {
+    cgroups(text)
+        .find(|(controllers, _)| controllers.split(',').any(|name| name == controller))
+        .map(|(_, path)| path)
 }

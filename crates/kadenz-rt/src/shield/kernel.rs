@@ -4,6 +4,7 @@
 use std::io;
 
 use super::journal::Members;
+use crate::host::cgroup_of;
 #[cfg(target_os = "linux")]
 use crate::os::linux::sched;
 use crate::tuning::CpuSet;
@@ -168,15 +169,8 @@ pub(super) fn place_of(kernel: &dyn Kernel, mount: &str, thread: u32, controller
     let groups = kernel
         .read(&format!("/proc/{thread}/cgroup"))
         .unwrap_or_default();
-    let path = groups.lines().find_map(|line| {
-        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
-        let ours = match controller {
-            "" => controllers.is_empty(),
-            name => controllers.split(',').any(|it| it == name),
-        };
-        ours.then_some(path)
-    });
-    let group = format!("{mount}{}", path.unwrap_or_default());
+    let path = cgroup_of(&groups, controller).unwrap_or_default();
+    let group = format!("{mount}{path}");
     let group = group.trim_end_matches('/').to_owned();
     // A mount may show a part of the hierarchy only.
     if kernel.folders(&group).is_ok() {

@@ -1,5 +1,6 @@
 //! The rights of this thread, read once, so that refusals can be explained.
 
+use crate::host::cgroup_of;
 use crate::os::linux::sched::{LimitedResource, limit};
 
 /// Rights and limits of the calling thread.
@@ -81,20 +82,9 @@ fn maps_every_user(uid_map: &str) -> bool {
     uid_map.is_empty() || uid_map.split_whitespace().eq(["0", "0", "4294967295"])
 }
 
-/// The path of this process in the hierarchy of the first version's `cpu` controller.
-fn cpu_group(cgroups: &str) -> Option<&str> {
-    cgroups.lines().find_map(|line| {
-        let mut fields = line.splitn(3, ':');
-        let (_number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
-        controllers
-            .split(',')
-            .any(|name| name == "cpu")
-            .then_some(path)
-    })
-}
-
+/// The group of this process in the hierarchy of the first version's `cpu` controller, and its runtime.
 fn rt_group(cgroups: &str) -> Option<(String, i64)> {
-    let path = cpu_group(cgroups)?;
+    let path = cgroup_of(cgroups, "cpu")?;
     let mounts = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"];
     let runtime_us = mounts
         .iter()
@@ -118,8 +108,9 @@ mod tests {
     #[test]
     fn the_cpu_group_is_found_among_the_controllers() {
         let cgroups = "9:name=systemd:/\n3:cpuset:/\n2:cpu,cpuacct:/user.slice\n0::/\n";
-        assert_eq!(cpu_group(cgroups), Some("/user.slice"));
-        assert_eq!(cpu_group("0::/user.slice\n"), None);
+        assert_eq!(cgroup_of(cgroups, "cpu"), Some("/user.slice"));
+        assert_eq!(cgroup_of(cgroups, ""), Some("/"));
+        assert_eq!(cgroup_of("0::/user.slice\n", "cpu"), None);
     }
 
     #[test]
