@@ -3,36 +3,29 @@
 use super::Launch;
 use crate::os::linux::launch::LaunchReport;
 use crate::tuning::linux::rights::Rights;
-use crate::tuning::linux::scheduling;
-use crate::tuning::linux::{affinity, kernel_says};
-use crate::tuning::{CpuSet, Measure, Note, Policy};
+use crate::tuning::linux::{affinity, kernel_says, scheduling};
+use crate::tuning::{Measure, Note};
 
 /// One measure for each requested setting, except for locked memory.
 pub(super) fn of(launch: &Launch, report: &LaunchReport, rights: &Rights) -> Vec<Measure> {
     let measures = [
-        launch.policy.map(|wanted| policy(wanted, report, rights)),
+        launch.policy.map(|wanted| {
+            let granted = scheduling::name(&report.scheduling_in_force);
+            scheduling::measure(wanted, report.policy.outcome(), granted, rights)
+        }),
         launch.enter.as_ref().map(|list| {
             let place = list.parent().unwrap_or(list).display();
             cgroup(&place.to_string(), report)
         }),
-        launch.cpus.as_ref().map(|wanted| cpus(wanted, report)),
+        launch.cpus.as_ref().map(|wanted| {
+            affinity::measure(wanted, report.affinity.outcome(), Ok(report.cpus_in_force))
+        }),
         launch.nice.map(|wanted| nice(wanted, report)),
         launch
             .timer_slack_ns
             .map(|wanted| timer_slack(wanted, report)),
     ];
     measures.into_iter().flatten().collect()
-}
-
-fn policy(wanted: Policy, report: &LaunchReport, rights: &Rights) -> Measure {
-    let outcome = report.policy.outcome();
-    let granted = scheduling::name(&report.scheduling_in_force);
-    let ok = outcome.is_ok() && granted == wanted.to_string();
-    let note = match outcome {
-        Err(errno) => Some(scheduling::refusal(wanted, errno, rights)),
-        Ok(()) => scheduling::throttle(wanted, rights),
-    };
-    Measure::noted("policy", wanted.to_string(), granted, ok, note)
 }
 
 fn cgroup(place: &str, report: &LaunchReport) -> Measure {
@@ -57,18 +50,6 @@ fn cgroup(place: &str, report: &LaunchReport) -> Measure {
         outcome.is_ok(),
         note,
     )
-}
-
-fn cpus(wanted: &CpuSet, report: &LaunchReport) -> Measure {
-    let outcome = report.affinity.outcome();
-    let granted = CpuSet::from_mask(report.cpus_in_force);
-    let ok = outcome.is_ok() && granted == *wanted;
-    let note = (!ok).then(|| {
-        let reason = affinity::explain(wanted, outcome, &affinity::online());
-        Note::new(reason, affinity::REMEDY)
-    });
-    let words = |cpus: &CpuSet| format!("CPUs {cpus}");
-    Measure::noted("affinity", words(wanted), words(&granted), ok, note)
 }
 
 fn nice(wanted: i8, report: &LaunchReport) -> Measure {

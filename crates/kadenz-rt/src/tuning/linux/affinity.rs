@@ -18,18 +18,27 @@ impl Drop for AffinityGuard {
 pub(super) fn apply(cpus: &CpuSet) -> (Measure, Option<AffinityGuard>) {
     let before = affinity();
     let outcome = set_affinity(cpus.as_mask());
-    let granted = affinity().map(CpuSet::from_mask);
-    let ok = outcome.is_ok() && granted.as_ref() == Ok(cpus);
-    let refused = (!ok).then(|| Note::new(explain(cpus, outcome, &online()), REMEDY));
-    let granted = granted.map_or_else(kernel_says, |granted| format!("CPUs {granted}"));
-    let measure = Measure::noted("affinity", format!("CPUs {cpus}"), granted, ok, refused);
+    let measure = measure(cpus, outcome, affinity());
     (measure, outcome.and(before).ok().map(AffinityGuard))
 }
 
-pub(crate) const REMEDY: &str = "choose among `grep Cpus_allowed_list /proc/self/status`; switch a CPU on with `echo 1 | sudo tee \
+/// What a request for CPUs came to: the kernel's answer, and the CPUs in force.
+pub(crate) fn measure(
+    cpus: &CpuSet,
+    outcome: Result<(), i32>,
+    granted: Result<CpuMask, i32>,
+) -> Measure {
+    let granted = granted.map(CpuSet::from_mask);
+    let ok = outcome.is_ok() && granted.as_ref() == Ok(cpus);
+    let refused = (!ok).then(|| Note::new(explain(cpus, outcome, &online()), REMEDY));
+    let granted = granted.map_or_else(kernel_says, |granted| format!("CPUs {granted}"));
+    Measure::noted("affinity", format!("CPUs {cpus}"), granted, ok, refused)
+}
+
+const REMEDY: &str = "choose among `grep Cpus_allowed_list /proc/self/status`; switch a CPU on with `echo 1 | sudo tee \
                       /sys/devices/system/cpu/cpuN/online`, or widen this process's cpuset cgroup";
 
-pub(crate) fn explain(cpus: &CpuSet, outcome: Result<(), i32>, online: &CpuSet) -> String {
+fn explain(cpus: &CpuSet, outcome: Result<(), i32>, online: &CpuSet) -> String {
     let absent = cpus.without(online);
     if !absent.is_empty() {
         return format!("of the CPUs {cpus}, {absent} are not there or switched off");
@@ -42,7 +51,7 @@ pub(crate) fn explain(cpus: &CpuSet, outcome: Result<(), i32>, online: &CpuSet) 
     }
 }
 
-pub(crate) fn online() -> CpuSet {
+fn online() -> CpuSet {
     let list = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
     list.parse().unwrap_or_default()
 }

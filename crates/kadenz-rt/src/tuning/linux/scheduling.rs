@@ -37,14 +37,24 @@ pub(super) fn apply(policy: Policy, rights: &Rights) -> (Measure, Option<Schedul
         set_scheduling(&wanted)
     };
     let granted = scheduling().map_or_else(kernel_says, |attr| name(&attr));
+    let changed = outcome.is_ok() && !unchanged;
+    let measure = measure(policy, outcome, granted, rights);
+    (measure, changed.then_some(SchedulingGuard(before)))
+}
+
+/// What a request for a policy came to: the kernel's answer, and the name of the policy in force.
+pub(crate) fn measure(
+    policy: Policy,
+    outcome: Result<(), i32>,
+    granted: String,
+    rights: &Rights,
+) -> Measure {
     let ok = outcome.is_ok() && granted == policy.to_string();
     let note = match outcome {
         Err(errno) => Some(refusal(policy, errno, rights)),
         Ok(()) => throttle(policy, rights),
     };
-    let measure = Measure::noted("policy", policy.to_string(), granted, ok, note);
-    let changed = outcome.is_ok() && !unchanged;
-    (measure, changed.then_some(SchedulingGuard(before)))
+    Measure::noted("policy", policy.to_string(), granted, ok, note)
 }
 
 /// The kernel's view of a policy. An ordinary thread keeps the nice value it has.
@@ -118,7 +128,7 @@ pub(crate) fn name(attr: &SchedAttr) -> String {
 }
 
 /// Explains the kernel's refusal, from the rules of `sched(7)` and `sched_setattr(2)`.
-pub(crate) fn refusal(policy: Policy, errno: i32, rights: &Rights) -> Note {
+pub(super) fn refusal(policy: Policy, errno: i32, rights: &Rights) -> Note {
     match (policy, errno) {
         (Policy::Deadline { .. }, libc::EPERM) if !rights.cap_sys_nice => Note::new(
             "SCHED_DEADLINE needs the capability CAP_SYS_NICE, which no limit can stand in for",
@@ -184,7 +194,7 @@ fn denied(policy: Policy, rights: &Rights) -> Note {
 }
 
 /// The limits of a granted real-time policy.
-pub(crate) fn throttle(policy: Policy, rights: &Rights) -> Option<Note> {
+pub(super) fn throttle(policy: Policy, rights: &Rights) -> Option<Note> {
     let (runtime_us, period_us) = rights.rt_throttle_us?;
     let by_priority = matches!(policy, Policy::Fifo(_) | Policy::RoundRobin(_));
     if !by_priority || !(0..period_us).contains(&runtime_us) {
