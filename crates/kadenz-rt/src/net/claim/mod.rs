@@ -3,7 +3,7 @@
 //! One testbed at a time: its owner holds the lock on a file, which the kernel releases with its process, and
 //! writes into it what other processes need to enter the testbed or to clear it away: one JSON object a line, the
 //! last whole line counts. Networks and interfaces go with the owner by themselves; processes that its programs
-//! have started may stay, and [`restore_in`] ends those.
+//! have started may stay, and [`restore`] ends those.
 
 mod clear;
 
@@ -25,7 +25,7 @@ use crate::own_file::{self, Access, Locked, OwnFileError, Trusted, refused};
 use crate::shield::{journal_folder, start_of};
 
 /// The file's name, in the folder of the journals.
-pub const FILE_NAME: &str = "testbed.claim";
+pub(crate) const FILE_NAME: &str = "testbed.claim";
 /// The name of the file beside it that holds the testbed's status.
 pub(crate) const STATUS_NAME: &str = "testbed.status";
 /// Version of its format.
@@ -187,10 +187,7 @@ pub fn restore() -> Result<Vec<String>, ClaimError> {
 }
 
 /// As [`restore`], in any folder.
-///
-/// # Errors
-/// As [`restore`].
-pub fn restore_in(folder: &Path) -> Result<Vec<String>, ClaimError> {
+fn restore_in(folder: &Path) -> Result<Vec<String>, ClaimError> {
     let path = folder.join(FILE_NAME);
     let Some(mut file) = own_file::open(&path, Access::Read, Trusted::User)? else {
         return Ok(Vec::new());

@@ -43,7 +43,7 @@ pub fn facts(name: &str) -> Result<InterfaceFacts, ReadFactError> {
 ///
 /// # Errors
 /// When there is no such interface.
-pub fn facts_at(root: &Root, name: &str) -> Result<InterfaceFacts, ReadFactError> {
+pub(crate) fn facts_at(root: &Root, name: &str) -> Result<InterfaceFacts, ReadFactError> {
     let folder = format!("/sys/class/net/{name}");
     let path = |file: &str| format!("{folder}/{file}");
     // A name must not contain a path that leads out of the folder.

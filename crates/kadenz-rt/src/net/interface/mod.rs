@@ -6,7 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 
 use crate::host::Root;
 
-pub use facts::{InterfaceFacts, InterfaceKind, facts, facts_at};
+pub(crate) use facts::facts_at;
+pub use facts::{InterfaceFacts, InterfaceKind, facts};
 
 /// Whether the files under `/sys/class/net` belong to this thread's network namespace. They belong to the namespace
 /// in which they were mounted: in a container, or a testbed's host, an interface of the same name may be another

@@ -357,17 +357,6 @@ pub enum KernelStamp {
     Hardware(PhcTime),
 }
 
-impl KernelStamp {
-    /// The source of this stamp.
-    #[must_use]
-    pub const fn source(self) -> StampSource {
-        match self {
-            Self::Software(_) => StampSource::Software,
-            Self::Hardware(_) => StampSource::Hardware,
-        }
-    }
-}
-
 /// The stamps that one received datagram carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Stamps {
@@ -375,15 +364,6 @@ pub struct Stamps {
     pub software: Option<WallTime>,
     /// When the card saw it on the wire.
     pub hardware: Option<PhcTime>,
-}
-
-impl Stamps {
-    /// The stamp that was taken closest to the wire.
-    #[must_use]
-    pub fn closest(self) -> Option<KernelStamp> {
-        let software = self.software.map(KernelStamp::Software);
-        self.hardware.map(KernelStamp::Hardware).or(software)
-    }
 }
 
 /// Identifies a datagram of a port: the first that the port tried to send is 0, and each one counts on, also a
