@@ -5,7 +5,6 @@ pub mod disk;
 pub mod folder;
 pub mod labels;
 pub mod matrix;
-mod max_loss;
 pub mod messages;
 pub mod model;
 pub mod network;
