@@ -56,7 +56,6 @@ const REAL_TIME_PATH: &[&str] = &[
     "crates/kadenz-msg/src/codec/reader.rs",
     "crates/kadenz-msg/src/codec/writer.rs",
     "crates/kadenz-record/src/phaser/mod.rs",
-    "crates/kadenz-record/src/recorder/counts.rs",
     "crates/kadenz-record/src/recorder/lone.rs",
     "crates/kadenz-record/src/recorder/mod.rs",
     "crates/kadenz-record/src/recorder/shared.rs",

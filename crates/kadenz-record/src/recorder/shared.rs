@@ -143,23 +143,10 @@ impl SharedReader {
         turn.flip();
         let counts = self.core.buffers[turn.resting().index()].drain(interval);
         drop(turn);
-        self.totals = sum(self.totals, counts);
+        self.totals.add(&counts);
     }
 
     pub(super) fn totals(&self) -> Counts {
         self.totals
-    }
-}
-
-fn sum(totals: Counts, interval: Counts) -> Counts {
-    Counts {
-        recorded: totals.recorded + interval.recorded,
-        dropped: 0,
-        early: totals.early + interval.early,
-        saturated: totals.saturated + interval.saturated,
-        misses: totals.misses + interval.misses,
-        longest_miss_run: totals.longest_miss_run.max(interval.longest_miss_run),
-        min_ns: [totals.min_ns, interval.min_ns].into_iter().flatten().min(),
-        max_ns: totals.max_ns.max(interval.max_ns),
     }
 }

@@ -19,7 +19,7 @@ use crate::hlog::writer::{LineEncoder, header};
 use crate::recorder::Counts;
 use crate::run::disk::{LocalDisk, sync_directory};
 use crate::run::labels::Labels;
-use crate::run::model::{EndedBy, FORMAT_VERSION, Run, Series, SeriesFiles, TuningMeasure};
+use crate::run::model::{EndedBy, Run, Series, SeriesFiles, TuningMeasure};
 
 /// A run that grows by whole runs, its parts, which may come from other processes and other days: a part's
 /// intervals are appended to series of this run, at the time when they were recorded.
@@ -72,23 +72,9 @@ impl GrowingRun {
     ///
     /// # Errors
     /// [`CreateRunError`] if the folder holds anything, or cannot be written.
-    pub fn create(dir: &Path, mut run: Run) -> Result<Self, CreateRunError> {
-        writer::claim(&LocalDisk, dir)?;
-        run.version = FORMAT_VERSION;
-        run.complete = false;
-        run.ended_by = None;
-        run.series.clear();
-        if run.started_at.is_empty() {
-            run.started_at = Timestamp::now().to_string();
-        }
-        let growing = Self::of(dir, run);
-        growing
-            .write()
-            .map_err(|source| CreateRunError::Unwritable {
-                path: dir.to_owned(),
-                source,
-            })?;
-        Ok(growing)
+    pub fn create(dir: &Path, run: Run) -> Result<Self, CreateRunError> {
+        let run = writer::begin(&LocalDisk, dir, run, Timestamp::now())?;
+        Ok(Self::of(dir, run))
     }
 
     /// Opens a run again that grew before, complete or not. It cuts away what a crash left of a part.

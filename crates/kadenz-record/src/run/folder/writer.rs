@@ -44,24 +44,9 @@ impl RunWriter {
     ///
     /// # Errors
     /// As [`RunWriter::create`].
-    pub fn create_on(
-        disk: Arc<dyn Disk>,
-        dir: &Path,
-        mut run: Run,
-    ) -> Result<Self, CreateRunError> {
+    pub fn create_on(disk: Arc<dyn Disk>, dir: &Path, run: Run) -> Result<Self, CreateRunError> {
         let (origin, origin_wall) = (Instant::now(), jiff::Timestamp::now());
-        let path = claim(&*disk, dir)?;
-        run.version = FORMAT_VERSION;
-        run.complete = false;
-        run.ended_by = None;
-        run.series.clear();
-        if run.started_at.is_empty() {
-            run.started_at = origin_wall.to_string();
-        }
-        super::write(&*disk, &path, &run, true).map_err(|source| CreateRunError::Unwritable {
-            path: dir.to_owned(),
-            source,
-        })?;
+        let run = begin(&*disk, dir, run, origin_wall)?;
         Ok(Self {
             dir: dir.to_owned(),
             disk,
@@ -162,8 +147,30 @@ impl std::fmt::Debug for RunWriter {
 /// Longest name of a series: its files need room for their endings.
 const MAX_NAME: usize = 100;
 
+/// Takes a folder for a run that begins, and writes its `run.json`, incomplete and without series.
+pub(super) fn begin(
+    disk: &dyn Disk,
+    dir: &Path,
+    mut run: Run,
+    now: jiff::Timestamp,
+) -> Result<Run, CreateRunError> {
+    let path = claim(disk, dir)?;
+    run.version = FORMAT_VERSION;
+    run.complete = false;
+    run.ended_by = None;
+    run.series.clear();
+    if run.started_at.is_empty() {
+        run.started_at = now.to_string();
+    }
+    super::write(disk, &path, &run, true).map_err(|source| CreateRunError::Unwritable {
+        path: dir.to_owned(),
+        source,
+    })?;
+    Ok(run)
+}
+
 /// Makes the folder if necessary, and creates an empty `run.json` in it, which succeeds for only one caller.
-pub(super) fn claim(disk: &dyn Disk, dir: &Path) -> Result<PathBuf, CreateRunError> {
+fn claim(disk: &dyn Disk, dir: &Path) -> Result<PathBuf, CreateRunError> {
     if dir.exists() && !dir.is_dir() {
         return Err(CreateRunError::NotAFolder {
             path: dir.to_owned(),
