@@ -151,7 +151,7 @@ impl Histogram {
     }
 
     /// Becomes an empty histogram of `layout`; takes memory only if the layout is another one.
-    pub fn reset_to(&mut self, layout: Layout) {
+    pub(crate) fn reset_to(&mut self, layout: Layout) {
         if self.layout == layout {
             self.reset();
         } else {

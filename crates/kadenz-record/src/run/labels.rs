@@ -24,11 +24,11 @@ pub const LOAD: &str = "load";
 pub const TUNING: &str = "tuning";
 
 /// Most labels of a series.
-pub const MAX_LABELS: usize = 8;
+pub(crate) const MAX_LABELS: usize = 8;
 /// Longest name of a label, in bytes.
-pub const MAX_LABEL_NAME: usize = 64;
+pub(crate) const MAX_LABEL_NAME: usize = 64;
 /// Longest text of a label, in bytes.
-pub const MAX_LABEL_TEXT: usize = 128;
+pub(crate) const MAX_LABEL_TEXT: usize = 128;
 
 /// Makes labels from these pairs.
 ///

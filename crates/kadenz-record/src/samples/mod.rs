@@ -12,7 +12,8 @@ mod ring;
 mod wire;
 pub mod writer;
 
-pub use self::ring::{MAX_CAPACITY, SampleConsumer, SampleProducer, ring};
+pub(crate) use self::ring::MAX_CAPACITY;
+pub use self::ring::{SampleConsumer, SampleProducer, ring};
 pub use writer::SamplesHeader;
 
 /// One value with its sequence number and its intended and actual time.

@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use super::Sample;
 
 /// The most samples a ring holds: 32 MiB of slots.
-pub const MAX_CAPACITY: usize = 1 << 20;
+pub(crate) const MAX_CAPACITY: usize = 1 << 20;
 
 /// Puts the words that the two ends write on separate cache lines (two, as x86 fetches them in pairs).
 #[repr(align(128))]
@@ -85,7 +85,7 @@ impl RingBuffer {
 
 /// A bounded ring of samples: its two ends.
 ///
-/// `capacity` is rounded up to a power of two and kept between 2 and [`MAX_CAPACITY`]. All memory
+/// `capacity` is rounded up to a power of two and kept between 2 and 1,048,576. All memory
 /// is taken and touched here.
 ///
 /// ```

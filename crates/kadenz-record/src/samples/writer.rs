@@ -13,7 +13,7 @@ use super::Sample;
 use super::wire::{COLUMNS, keys};
 
 /// The most samples in one record batch; more become several batches.
-pub const MAX_BATCH: usize = 65_536;
+const MAX_BATCH: usize = 65_536;
 
 /// Why samples could not be written.
 #[derive(Debug, Error)]
@@ -37,7 +37,7 @@ pub enum WriteSamplesError {
 /// Turns samples into the bytes of an Arrow IPC stream, for a caller that appends them to a file itself.
 ///
 /// The bytes of each call are whole messages: a file that is cut back to the end of one stays readable.
-pub struct SampleEncoder {
+pub(crate) struct SampleEncoder {
     schema: SchemaRef,
     stream: StreamWriter<Vec<u8>>,
 }
@@ -47,7 +47,7 @@ impl SampleEncoder {
     ///
     /// # Errors
     /// [`WriteSamplesError::Encode`] if Arrow refuses the schema.
-    pub fn new(header: &SamplesHeader) -> Result<Self, WriteSamplesError> {
+    pub(crate) fn new(header: &SamplesHeader) -> Result<Self, WriteSamplesError> {
         let fields: Vec<Field> = COLUMNS
             .iter()
             .map(|&(name, signed)| {
@@ -68,7 +68,7 @@ impl SampleEncoder {
     ///
     /// # Errors
     /// [`WriteSamplesError::Encode`] if Arrow refuses the batch.
-    pub fn encode(&mut self, samples: &[Sample]) -> Result<(), WriteSamplesError> {
+    pub(crate) fn encode(&mut self, samples: &[Sample]) -> Result<(), WriteSamplesError> {
         for part in samples.chunks(MAX_BATCH) {
             let signed = |of: fn(&Sample) -> i64| -> ArrayRef {
                 Arc::new(Int64Array::from_iter_values(part.iter().map(of)))
@@ -90,12 +90,12 @@ impl SampleEncoder {
     ///
     /// # Errors
     /// [`WriteSamplesError::Encode`] if the stream has ended before.
-    pub fn end(&mut self) -> Result<(), WriteSamplesError> {
+    pub(crate) fn end(&mut self) -> Result<(), WriteSamplesError> {
         Ok(self.stream.finish()?)
     }
 
     /// Returns the bytes encoded since the last call.
-    pub fn take(&mut self) -> Vec<u8> {
+    pub(crate) fn take(&mut self) -> Vec<u8> {
         std::mem::take(self.stream.get_mut())
     }
 }
@@ -147,7 +147,7 @@ impl<W: Write> SamplesWriter<W> {
         Ok(writer)
     }
 
-    /// Writes samples as one record batch (more above [`MAX_BATCH`]); thousands at a time read
+    /// Writes samples as one record batch (more if they are very many); thousands at a time read
     /// fastest.
     ///
     /// # Errors
