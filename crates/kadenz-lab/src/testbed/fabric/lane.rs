@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use kadenz_rt::random::Random;
 use serde::{Deserialize, Serialize};
 
-use super::{Events, Frame, HOLD, HOST_BUFFER, LinkState, TimedEvent, held_bytes};
+use super::{Events, Frame, HOLD, HOST_BUFFER, LinkState, TimedEvent};
 use crate::testbed::quantity::{ByteSize, LinkSpeed, Picoseconds};
 use crate::testbed::topology::{Faults, Node, Share, Topology};
 
@@ -16,10 +16,6 @@ pub(super) struct LaneId(pub(super) usize);
 /// Names one frame that is held back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ticket(u64);
-
-/// A frame that came through.
-#[derive(Debug)]
-pub(super) struct Passed<T>(pub(super) Frame<T>);
 
 #[derive(Debug)]
 pub(super) struct Lane<T> {
@@ -100,7 +96,7 @@ impl<T: Clone> Lane<T> {
         while self.held.front().is_some_and(|(until, _)| *until <= at) {
             self.held_bytes -= self.held.pop_front().map_or(0, |(_, bytes)| bytes);
         }
-        let bytes = held_bytes(frame.length);
+        let bytes = u64::from(frame.length.bytes());
         if self.held_bytes + bytes > self.buffer.0 {
             self.counts.overflowed += 1;
             return;
@@ -130,7 +126,7 @@ impl<T: Clone> Lane<T> {
         frame: Frame<T>,
         begun: Picoseconds,
         events: &mut Events<T>,
-    ) -> Option<Passed<T>> {
+    ) -> Option<Frame<T>> {
         let changed_meanwhile = self.changed.is_some_and(|changed| changed > begun);
         if self.state == LinkState::Down || changed_meanwhile {
             self.counts.cut += 1;
@@ -159,7 +155,7 @@ impl<T: Clone> Lane<T> {
             events.add(behind, TimedEvent::Again(self.id, passed));
         }
         self.counts.delivered += 1;
-        Some(Passed(frame))
+        Some(frame)
     }
 
     /// Returns the frame of that ticket, if none has passed it.

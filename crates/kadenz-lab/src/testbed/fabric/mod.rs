@@ -43,9 +43,9 @@ use std::collections::BinaryHeap;
 use std::fmt;
 
 use super::quantity::{ByteSize, Picoseconds};
-use super::topology::{Node, SpanningTree, Topology};
+use super::topology::{Node, Topology, spanning_tree};
 use super::wire::EthernetFrame;
-use lane::{Lane, LaneId, Passed, Ticket};
+use lane::{Lane, LaneId, Ticket};
 use switch::Bridge;
 
 pub use lane::{LaneCounts, LaneStatus, Total, lanes_of};
@@ -90,7 +90,7 @@ impl<T: Clone> Fabric<T> {
             .map(|id| Lane::new(topology, LaneId(id)))
             .collect();
         let up = vec![true; topology.links.len()];
-        let carries = SpanningTree::over(topology, &up).carries;
+        let carries = spanning_tree(topology, &up);
         let from = |node: Node| {
             let ids = (0..lanes.len()).map(LaneId);
             ids.filter(move |id| id.from(topology) == node)
@@ -181,7 +181,7 @@ impl<T: Clone> Fabric<T> {
             }
             TimedEvent::Arrived(lane, frame, begun) => {
                 let passed = self.lanes[lane.0].arrived(at, frame, begun, &mut self.events);
-                passed.and_then(|Passed(frame)| self.reach(lane, at, frame))
+                passed.and_then(|frame| self.reach(lane, at, frame))
             }
             TimedEvent::Again(lane, frame) => {
                 self.lanes[lane.0].counts.delivered += 1;
@@ -196,7 +196,7 @@ impl<T: Clone> Fabric<T> {
                 None
             }
             TimedEvent::Relearn => {
-                self.carries = SpanningTree::over(&self.topology, &self.up).carries;
+                self.carries = spanning_tree(&self.topology, &self.up);
                 self.bridges.iter_mut().for_each(Bridge::forget);
                 None
             }
@@ -234,11 +234,6 @@ enum LinkState {
 
 /// How long a frame that is held back waits for one to pass it, before it continues by itself.
 const HOLD: Picoseconds = Picoseconds::from_ns(10_000_000);
-
-/// Bytes that a frame takes of a buffer.
-fn held_bytes(length: EthernetFrame) -> u64 {
-    u64::from(length.bytes())
-}
 
 // A frame as the fabric sees it.
 

@@ -25,7 +25,7 @@ use super::wire::Payload;
 use crate::file_error;
 
 pub use crate::file_error::FileError;
-pub(crate) use tree::SpanningTree;
+pub(crate) use tree::spanning_tree;
 
 /// A checked topology: hosts, switches, links and traffic.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,18 +1,8 @@
 //! The spanning tree: which links between switches carry frames, so that none travels in a loop; and the path from one
 //! host to another on it.
 
-use super::{FileError, Node, Topology};
+use super::{FileError, Link, Node, Topology};
 use crate::testbed::quantity::LinkSpeed;
-
-/// Which links carry frames.
-///
-/// The first switch is the root; every other switch reaches it at the lowest cost. With equal costs the link that
-/// stands first in the file is taken. Links of hosts always carry.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SpanningTree {
-    /// Whether each link carries.
-    pub carries: Vec<bool>,
-}
 
 /// The cost of a link: 20 Tbit/s divided by its speed, as IEEE 802.1D-2004, clause 17.14, table 17-3 recommends.
 #[must_use]
@@ -20,29 +10,27 @@ pub(crate) const fn path_cost(speed: LinkSpeed) -> u64 {
     20_000_000_000_000 / speed.bits_per_second()
 }
 
-impl SpanningTree {
-    /// The tree over the links that are up.
-    #[must_use]
-    pub(crate) fn over(topology: &Topology, up: &[bool]) -> Self {
-        let between: Vec<(usize, [usize; 2])> = topology
-            .links
-            .iter()
-            .enumerate()
-            .filter_map(|(at, link)| match link.ends {
-                [Node::Switch(a), Node::Switch(b)] if up[at] => Some((at, [a, b])),
-                _ => None,
-            })
-            .collect();
-        let mut carries: Vec<bool> = topology
-            .links
-            .iter()
-            .map(|link| link.ends.iter().any(|end| matches!(end, Node::Host(_))))
-            .collect();
-        for link in ways_to_root(topology, &between) {
-            carries[link] = true;
-        }
-        Self { carries }
+/// Whether each link carries frames: the spanning tree over the links that are up.
+///
+/// The first switch is the root; every other switch reaches it at the lowest cost. With equal costs the link that
+/// stands first in the file is taken. Links of hosts always carry.
+#[must_use]
+pub(crate) fn spanning_tree(topology: &Topology, up: &[bool]) -> Vec<bool> {
+    let between: Vec<(usize, [usize; 2])> = topology
+        .links
+        .iter()
+        .enumerate()
+        .filter_map(|(at, link)| match link.ends {
+            [Node::Switch(a), Node::Switch(b)] if up[at] => Some((at, [a, b])),
+            _ => None,
+        })
+        .collect();
+    let of_host = |link: &Link| link.ends.iter().any(|end| matches!(end, Node::Host(_)));
+    let mut carries: Vec<bool> = topology.links.iter().map(of_host).collect();
+    for link in ways_to_root(topology, &between) {
+        carries[link] = true;
     }
+    carries
 }
 
 /// The link by which each switch reaches its root. Switches that the first cannot reach have a root
@@ -172,7 +160,7 @@ impl Topology {
     #[must_use]
     pub fn route(&self, from: usize, to: usize) -> Vec<LinkSpeed> {
         let all_up = vec![true; self.links.len()];
-        let carries = SpanningTree::over(self, &all_up).carries;
+        let carries = spanning_tree(self, &all_up);
         let mut speeds = Vec::new();
         self.walk(
             Node::Host(from),
