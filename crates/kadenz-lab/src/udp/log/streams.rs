@@ -93,8 +93,6 @@ pub(super) struct Streams {
     pub(super) refused: u64,
     /// Batches of streams that were not welcomed.
     pub(super) strange: u64,
-    /// Batches that had come before, or contradict what came.
-    pub(super) repeated: u64,
 }
 
 /// The stream of a batch, and the offset from its controller's clock to the run's time.
@@ -132,7 +130,6 @@ impl Streams {
             lost_of_forgotten: None,
             refused: 0,
             strange: 0,
-            repeated: 0,
         }
     }
 
@@ -211,7 +208,6 @@ impl Streams {
         let arrival = stream.tracker.arrived(batch, most);
         self.ended += usize::from(!had_ended && stream.tracker.knows_end());
         if !matches!(arrival, Arrival::First { .. }) {
-            self.repeated += 1;
             return match arrival {
                 Arrival::Duplicate => BatchOutcome::Again,
                 _ => BatchOutcome::Unusable,

@@ -123,7 +123,7 @@ impl Density {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
-    use kadenz_udp::controller::{Order, Timing};
+    use kadenz_udp::controller::Timing;
 
     use super::*;
 
@@ -136,7 +136,6 @@ mod tests {
             sent_ns: 0,
             received_ns: 500_000,
             timing: Timing::InTime,
-            order: Order::InOrder,
             device_stamps: None,
             place: Some(place),
             completes: place + 1 == devices,

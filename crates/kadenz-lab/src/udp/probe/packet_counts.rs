@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use kadenz_record::run::network::{Broadcasts, Flow};
 use kadenz_udp::controller::{
-    Arrival, Counts, DeviceId, DeviceKey, DeviceTable, DeviceTableSlot, Order, Outstanding,
+    Arrival, Counts, DeviceId, DeviceKey, DeviceTable, DeviceTableSlot, Outstanding,
     OutstandingSlot, Sending, Timing, TrackWord, Tracker,
 };
 use kadenz_udp::wire::{DeviceStamps, Kind, Packet, RunId, Sequence, Stamp, Token};
@@ -32,8 +32,6 @@ pub(crate) struct ProbeReply {
     pub received_ns: i64,
     /// Whether it came in time.
     pub timing: Timing,
-    /// Whether it came after the answer to a later packet.
-    pub order: Order,
     /// The device's own times, where they were requested and given.
     pub device_stamps: Option<DeviceStamps>,
     /// Its place among the answers to the packet, 0 for the first; `None` if the packet was given up,
@@ -139,7 +137,7 @@ impl PacketCounts {
         let round_trip_ns = u64::try_from(received_ns - sent_ns).unwrap_or(0);
         let tracker = self.trackers.get_mut(device.index())?;
         let arrival = tracker.received(packet.sequence(), round_trip_ns);
-        let Arrival::First { order, timing } = arrival else {
+        let Arrival::First { timing, .. } = arrival else {
             return None;
         };
         let place = self.bursts.answered(packet.sequence(), device, received_ns);
@@ -150,7 +148,6 @@ impl PacketCounts {
             sent_ns,
             received_ns,
             timing,
-            order,
             device_stamps: packet.device_stamps(),
             place: place.map(|it| it.place),
             completes: place.is_some() && self.bursts.is_complete(packet.sequence()),

@@ -27,7 +27,6 @@ pub(super) struct Sender {
     beats: u64,
     next: u64,
     warm_up: u32,
-    unannounced: u64,
 }
 
 /// A beat that has been sent.
@@ -98,7 +97,6 @@ impl Sender {
             beats: beats.saturating_add(plan.warm_up.into()),
             next: 0,
             warm_up: plan.warm_up,
-            unannounced: 0,
         })
     }
 
@@ -173,7 +171,7 @@ impl Sender {
         let (intended_ns, sent_ns) = (since_origin(intended), since_origin(sent));
         if self.receives_on == ReceiveThread::Another {
             // Before the packet can be answered: every answer must belong to a known packet.
-            self.announce(Departure::Leaving {
+            self.announcer.announce(Departure::Leaving {
                 sequence,
                 intended_ns,
                 sent_ns,
@@ -201,7 +199,7 @@ impl Sender {
             ..
         } = departed;
         if self.receives_on == ReceiveThread::Oneself {
-            self.announce(Departure::Leaving {
+            self.announcer.announce(Departure::Leaving {
                 sequence,
                 intended_ns,
                 sent_ns,
@@ -209,7 +207,7 @@ impl Sender {
         }
         let keys = (0..self.outbox.len()).filter_map(|at| self.outbox.outcome(at)?.ok());
         let first_key = keys.map(|key| key.ordinal()).next().unwrap_or(0);
-        self.announce(Departure::Left {
+        self.announcer.announce(Departure::Left {
             sequence,
             first_key,
             accepted: u32::try_from(departures.sent).unwrap_or(u32::MAX),
@@ -226,14 +224,9 @@ impl Sender {
         sequence
     }
 
-    /// Reports the end to the receiver; returns how many departures found no room in the ring.
-    pub(super) fn over(&mut self) -> u64 {
+    /// Reports the end to the receiver.
+    pub(super) fn over(&self) {
         self.announcer.over();
-        self.unannounced
-    }
-
-    fn announce(&mut self, departure: Departure) {
-        self.unannounced += u64::from(!self.announcer.announce(departure));
     }
 }
 

@@ -67,8 +67,6 @@ pub(super) struct Stack {
     waiting: Vec<PendingReply>,
     /// Answers whose parts are unknown.
     pub(super) unsplit: u64,
-    /// The largest error of a stamp on the sleep clock.
-    pub(super) error_ns: u64,
 }
 
 impl Stack {
@@ -83,7 +81,6 @@ impl Stack {
             left: vec![Left::default(); REMEMBERED],
             waiting: Vec::with_capacity(WAITING),
             unsplit: 0,
-            error_ns: 0,
         }
     }
 
@@ -157,9 +154,7 @@ impl Stack {
     }
 
     fn bridged(&mut self, wall: WallTime) -> Option<MonotonicTime> {
-        let bridged = self.bridge.translate(wall)?;
-        self.error_ns = self.error_ns.max(bridged.error_ns);
-        Some(bridged.at)
+        Some(self.bridge.translate(wall)?.at)
     }
 
     fn parts(&self, waiting: &PendingReply) -> Option<Parts> {
@@ -190,7 +185,7 @@ impl Stack {
 #[cfg(test)]
 mod tests {
     use kadenz_rt::net::port::TransmitKey;
-    use kadenz_udp::controller::{Order, Timing};
+    use kadenz_udp::controller::Timing;
 
     use super::*;
 
@@ -207,7 +202,6 @@ mod tests {
             sent_ns: 0,
             received_ns: 0,
             timing: Timing::InTime,
-            order: Order::InOrder,
             device_stamps: None,
             place: None,
             completes: false,

@@ -122,8 +122,6 @@ pub(super) struct WallClockOffset {
     steady_since: MonotonicTime,
     closest: ClockPair,
     last: ClockPair,
-    /// How often it was set.
-    pub(super) steps: u64,
 }
 
 impl WallClockOffset {
@@ -134,7 +132,6 @@ impl WallClockOffset {
             steady_since: pair.monotonic(),
             closest: pair,
             last: pair,
-            steps: 0,
         }
     }
 
@@ -144,7 +141,6 @@ impl WallClockOffset {
         let steady = now_low <= high && low <= now_high;
         self.last = pair;
         if !steady {
-            self.steps += 1;
             self.steady_since = pair.monotonic();
         }
         if !steady || pair.error_ns() < self.closest.error_ns() {
@@ -236,7 +232,6 @@ mod lead_tests {
         let span = lead.since(2 * MS as i64).unwrap();
         let truth = 5 * MS as i128 + 1_000;
         assert_eq!((span.lowest, span.highest), (truth - 20, truth + 20));
-        assert_eq!(lead.steps, 0);
     }
 
     #[test]
@@ -245,7 +240,7 @@ mod lead_tests {
             WallClockOffset::starting_with(MonotonicTime::from_ns(0), pair(0, 40, 1_000));
         lead.observe(pair(20 * MS, 40, 1_000));
         lead.observe(pair(40 * MS, 400, -7_000_000));
-        assert_eq!((lead.steps, lead.since(39 * MS as i64)), (1, None));
+        assert_eq!(lead.since(39 * MS as i64), None);
         lead.observe(pair(60 * MS, 40, -7_000_000));
         let span = lead.since(41 * MS as i64).unwrap();
         assert_eq!((span.lowest, span.highest), (-7_000_020, -6_999_980));

@@ -3,7 +3,7 @@
 use kadenz_record::run::folder::{RunReader, RunWriter, SeriesSpec};
 use kadenz_record::run::model::{EndedBy, Kind, Run, Series};
 use kadenz_rt::clock::{MonotonicTime, WallTime};
-use kadenz_udp::controller::{Order, Timing};
+use kadenz_udp::controller::Timing;
 
 use super::*;
 
@@ -22,7 +22,6 @@ fn reply(sequence: u32, ahead_ns: u64) -> ProbeReply {
         sent_ns: sent_ns.cast_signed(),
         received_ns: received_ns.cast_signed(),
         timing: Timing::InTime,
-        order: Order::InOrder,
         device_stamps: Some(DeviceStamps {
             received_ns: device(sent_ns + there),
             transmitted_ns: device(sent_ns + there + 5_000),
