@@ -219,9 +219,9 @@ fn member(
         )?,
     };
     let plan = experiment.plan;
-    let work = Box::new(move |context: &mut measuring_threads::LoopContext<'_>| {
+    let work = move |context: &mut LoopContext<'_>| {
         hiccup(&plan, context, &mut recorders);
-    });
+    };
     let mut member = measuring.member(&[&names[0], &names[1]], work);
     if let Some(cpu) = cpu {
         member.tuning.cpus = Some(CpuSet::single(cpu));

@@ -8,12 +8,13 @@ use kadenz_record::run::folder::{
 };
 use kadenz_record::run::labels::{Labels, VALUE};
 use kadenz_record::run::model::{Kind, Series};
+use kadenz_rt::clock;
 use kadenz_rt::net::port::OpenPortError;
 use kadenz_rt::sleep::{SleeperKind, SleeperOptions};
 use kadenz_rt::tuning::{CpuSet, Tuning};
 
 use crate::load::StartLoadError;
-use crate::measuring_threads::{MeasuringThreadError, Member, Work};
+use crate::measuring_threads::{LoopContext, MeasuringThreadError, Member};
 use crate::session::{self, Ongoing, SessionError, SessionPlan};
 
 /// How an experiment measures: everything apart from the experiment itself.
@@ -41,6 +42,12 @@ pub(crate) fn lasting(interval: Duration, count: u64) -> Duration {
         Ok(seconds) => Duration::new(seconds, (ns % SECOND) as u32),
         Err(_) => Duration::MAX,
     }
+}
+
+/// A number that no other measurement of today has: answers to an earlier one are no answers to this one.
+pub(crate) fn unique_number() -> u64 {
+    let time = clock::now().as_ns();
+    (time ^ (u64::from(std::process::id()) << 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 /// Why an experiment gave no run, or an incomplete one.
@@ -144,7 +151,11 @@ impl Measuring {
     }
 
     /// Describes a thread that measures with these settings.
-    pub fn member(&self, series: &[&str], work: Work) -> Member {
+    pub fn member(
+        &self,
+        series: &[&str],
+        work: impl FnOnce(&mut LoopContext<'_>) + Send + 'static,
+    ) -> Member {
         Member {
             series: series.iter().map(|&name| name.to_owned()).collect(),
             tuning: self.tuning.clone(),
@@ -152,13 +163,16 @@ impl Measuring {
             sleeper: self.sleeper,
             sleeper_options: self.sleeper_options,
             clock: self.session.clock,
-            work,
+            work: Box::new(work),
         }
     }
 
     /// Describes a thread that reads a probe's lines. The probe has its own tuning, so this thread requests only what
     /// applies to the whole machine.
-    pub(crate) fn attending(&self, work: Work) -> Member {
+    pub(crate) fn attending(
+        &self,
+        work: impl FnOnce(&mut LoopContext<'_>) + Send + 'static,
+    ) -> Member {
         Member {
             tuning: Tuning {
                 cpu_dma_latency_us: self.tuning.cpu_dma_latency_us,

@@ -8,11 +8,10 @@ use kadenz_record::run::folder::Progress;
 pub use kadenz_record::run::model::BEATS_NOT_RUN;
 use kadenz_record::run::model::{EndedBy, TuningMeasure, Warning};
 use kadenz_rt::clock::{self, Clock, ClockKind, MonotonicTime};
-use kadenz_rt::shield::ShieldEntrance;
 use kadenz_rt::sleep::{self, Sleeper, SleeperKind, SleeperOptions};
-use kadenz_rt::tuning::{self, Tuning};
+use kadenz_rt::tuning::Tuning;
 
-use crate::session::{self, Ongoing, ShieldView};
+use crate::session::{Ongoing, ShieldView};
 use crate::stop::Stop;
 
 /// Environment of a measuring loop: its start, its clock and its sleeper.
@@ -35,9 +34,6 @@ pub struct LoopContext<'a> {
 /// ends at any requested rate.
 pub const GRACE: Duration = Duration::from_secs(1);
 
-/// The work of one thread once it is tuned and the start has come.
-pub(crate) type Work = Box<dyn FnOnce(&mut LoopContext<'_>) + Send>;
-
 /// One of the measuring threads.
 pub struct Member {
     /// Names of the series that it fills; its tuning is noted on each.
@@ -53,7 +49,7 @@ pub struct Member {
     /// The clock it reads.
     pub clock: ClockKind,
     /// The loop that it runs.
-    pub work: Work,
+    pub work: Box<dyn FnOnce(&mut LoopContext<'_>) + Send>,
 }
 
 /// Callbacks that show the user the progress while the threads measure.
@@ -168,10 +164,10 @@ fn start_thread(
     ongoing: &Ongoing,
 ) -> Result<StartedThread, MeasuringThreadError> {
     let origin = ongoing.origin;
-    let shield_view = member
-        .shielded
-        .then(|| ongoing.shield_view.clone())
-        .flatten();
+    let shield_view = match member.shielded {
+        true => ongoing.shield_view.clone(),
+        false => ShieldView::default(),
+    };
     let (ready_sender, ready) = mpsc::sync_channel(1);
     let (start, start_receiver) = mpsc::sync_channel(1);
     let series = member.series.clone();
@@ -181,7 +177,7 @@ fn start_thread(
         .spawn(move || {
             serve(
                 member,
-                shield_view.as_ref(),
+                &shield_view,
                 &stop,
                 origin,
                 &ready_sender,
@@ -199,7 +195,7 @@ fn start_thread(
 /// The life of one measuring thread; returns how many beats it owed when it gave up.
 fn serve(
     member: Member,
-    shield_view: Option<&ShieldView>,
+    shield_view: &ShieldView,
     stop: &Stop,
     origin: MonotonicTime,
     ready: &mpsc::SyncSender<TuningResult>,
@@ -220,23 +216,8 @@ fn serve(
             return 0;
         }
     };
-    // The thread enters the shield before it is pinned to CPUs, because the shield offers no others. It leaves in the
-    // reverse order.
-    let inside = shield_view
-        .and_then(|shield_view| shield_view.entrance.as_ref())
-        .map(ShieldEntrance::enter);
-    let applied = tuning::apply(&member.tuning);
-    let of_shield = shield_view
-        .iter()
-        .flat_map(|shield_view| &shield_view.measures);
-    let of_thread = inside
-        .iter()
-        .map(|inside| &inside.measure)
-        .chain(&applied.measures);
-    let mut measures: Vec<TuningMeasure> = of_shield
-        .chain(of_thread)
-        .map(session::measure_of)
-        .collect();
+    let mut tuned = shield_view.tune_thread(&member.tuning);
+    let mut measures = std::mem::take(&mut tuned.measures);
     measures.push(sleeper_measure(member.sleeper, &member.sleeper_options));
     let _ = ready.send(Ok(measures));
     let Ok(start) = start.recv() else {

@@ -12,8 +12,8 @@ use kadenz_rt::clock::{self, Clock, ClockKind, MonotonicTime};
 use kadenz_rt::doctor::{self, Severity};
 use kadenz_rt::host::cpu_time::CpuTime;
 use kadenz_rt::host::{self, Root};
-use kadenz_rt::shield::{self, Shield, ShieldEntrance};
-use kadenz_rt::tuning::{self, CpuSet};
+use kadenz_rt::shield::{self, Inside, Shield, ShieldEntrance};
+use kadenz_rt::tuning::{self, AppliedTuning, CpuSet, Tuning};
 use serde_json::Value;
 
 /// The common options of an experiment.
@@ -113,8 +113,8 @@ pub struct Ongoing {
     pub running: RunningRun,
     /// Start of the run on `CLOCK_MONOTONIC`; sample times count from here.
     pub origin: MonotonicTime,
-    /// The part of the shield that its threads share, where one was requested.
-    pub shield_view: Option<ShieldView>,
+    /// The part of the shield that its threads share; empty where none was requested.
+    pub shield_view: ShieldView,
     /// Dropped with the run, whatever ends it.
     shield: Option<Shield>,
     meanwhile: CpuUsage,
@@ -161,7 +161,7 @@ pub fn start(
     interval: Duration,
     shielded: Option<&CpuSet>,
 ) -> Result<Ongoing, StartRunError> {
-    let (shield_view, shield) = shielded.map(raise).unzip();
+    let (shield_view, shield) = shielded.map(raise).unwrap_or_default();
     let origin = clock::now();
     run.restart_time(origin.as_ns());
     Ok(Ongoing {
@@ -169,7 +169,7 @@ pub fn start(
         origin,
         meanwhile: CpuUsage::begin(),
         shield_view,
-        shield: shield.flatten(),
+        shield,
     })
 }
 
@@ -206,22 +206,39 @@ pub fn raise(cpus: &CpuSet) -> (ShieldView, Option<Shield>) {
 ///
 /// # Panics
 /// The system refuses a thread.
-pub fn try_tuning(tuning: &tuning::Tuning, shielded: Option<&CpuSet>) -> Vec<TuningMeasure> {
+pub fn try_tuning(tuning: &Tuning, shielded: Option<&CpuSet>) -> Vec<TuningMeasure> {
     // The shield, where there is one, stays until the thread has left it.
     let (shield_view, _shield) = shielded.map(raise).unwrap_or_default();
     let tried = std::thread::scope(|scope| {
-        let thread = scope.spawn(|| {
-            let inside = shield_view.entrance.as_ref().map(ShieldEntrance::enter);
-            let applied = tuning::apply(tuning);
-            let inside = inside.iter().map(|inside| &inside.measure);
-            let all = inside.chain(&applied.measures).map(measure_of);
-            all.collect::<Vec<_>>()
-        });
+        let thread = scope.spawn(|| shield_view.tune_thread(tuning).measures);
         thread.join()
     });
-    let of_thread = tried.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    let of_shield = shield_view.measures.iter().map(measure_of);
-    of_shield.chain(of_thread).collect()
+    tried.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// A thread that is tuned until this is dropped, on that thread.
+pub(crate) struct TunedThread {
+    /// What was requested of the shield and for the thread, and what was granted.
+    pub(crate) measures: Vec<TuningMeasure>,
+    // In this order: the tuning is undone before the thread leaves the shield.
+    _applied: AppliedTuning,
+    _inside: Option<Inside>,
+}
+
+impl ShieldView {
+    /// Lets the calling thread into the shield, where there is one, and tunes it.
+    pub(crate) fn tune_thread(&self, tuning: &Tuning) -> TunedThread {
+        // It enters before it is pinned to CPUs, because the shield offers no others.
+        let inside = self.entrance.as_ref().map(ShieldEntrance::enter);
+        let applied = tuning::apply(tuning);
+        let of_thread = inside.iter().map(|inside| &inside.measure);
+        let all = self.measures.iter().chain(of_thread);
+        TunedThread {
+            measures: all.chain(&applied.measures).map(measure_of).collect(),
+            _applied: applied,
+            _inside: inside,
+        }
+    }
 }
 
 impl Ongoing {
@@ -328,8 +345,13 @@ fn warnings_of_this_machine() -> Vec<Warning> {
     warnings
 }
 
-/// Converts a measure of kadenz-rt to the form of run.json.
-pub fn measure_of(measure: &tuning::Measure) -> TuningMeasure {
+/// Converts measures of kadenz-rt to the form of run.json.
+#[must_use]
+pub fn measures_of(measures: &[tuning::Measure]) -> Vec<TuningMeasure> {
+    measures.iter().map(measure_of).collect()
+}
+
+fn measure_of(measure: &tuning::Measure) -> TuningMeasure {
     TuningMeasure {
         name: measure.name.to_string(),
         requested: measure.requested.clone(),

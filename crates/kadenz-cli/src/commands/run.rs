@@ -238,7 +238,7 @@ fn not_started(options: &Options, error: LaunchError, place: &ProgramPlacement) 
 
 fn note_measures(measures: &[Measure]) {
     if !output::is_quiet() {
-        note_table(&recorded(measures));
+        note_table(&session::measures_of(measures));
     }
 }
 
@@ -256,7 +256,7 @@ fn write_report(
         program: &options.shown(),
         pid,
         granted: measures.iter().all(|measure| measure.ok),
-        measures: &recorded(measures),
+        measures: &session::measures_of(measures),
         ended,
     };
     if let Err(error) = report.write(file) {
@@ -297,11 +297,6 @@ fn end_watching(watching: Watching) {
     if let Err(error) = noted {
         output::error(&error);
     }
-}
-
-/// Measures in the form of run.json and of every JSON answer.
-fn recorded(measures: &[Measure]) -> Vec<TuningMeasure> {
-    measures.iter().map(session::measure_of).collect()
 }
 
 /// Prints a compact table, and below it each refusal with its remedy. Prints nothing if nothing was requested.

@@ -341,26 +341,24 @@ impl FrameForms {
     }
 
     fn hand_over(&self, method: Method, array: &mut Vec<u8>) -> Result<(), HandOverError> {
+        let overwritten = || HandOverError::Overwritten;
+        let latest = || self.reader.latest().ok_or_else(overwritten);
         match method {
             Method::JpegFile => self.read_jpeg(array)?,
             Method::NestedArray => self.walk(array),
             Method::Interleaved => self.lay_out(array)?,
             Method::LaidOut => *array = self.laid_out.clone(),
             Method::SharedNew => {
-                let frame = self.reader.latest().ok_or(HandOverError::Overwritten)?;
-                *array = frame.to_vec().map_err(|_| HandOverError::Overwritten)?;
+                *array = latest()?.to_vec().map_err(|_| overwritten())?;
             }
             Method::SharedInto => {
-                let frame = self.reader.latest().ok_or(HandOverError::Overwritten)?;
-                frame
-                    .copy_to(array)
-                    .map_err(|_| HandOverError::Overwritten)?;
+                latest()?.copy_to(array).map_err(|_| overwritten())?;
             }
             Method::SharedView => {
-                let frame = self.reader.latest().ok_or(HandOverError::Overwritten)?;
+                let frame = latest()?;
                 black_box(frame.pixels());
                 if !frame.is_valid() {
-                    return Err(HandOverError::Overwritten);
+                    return Err(overwritten());
                 }
             }
         }

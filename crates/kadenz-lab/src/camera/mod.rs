@@ -110,7 +110,7 @@ fn member(
         // The receiver outlives this thread: it finishes the run with what is sent.
         let _ = sender.send((reader, status));
     };
-    (measuring.member(&names, Box::new(work)), counted)
+    (measuring.member(&names, work), counted)
 }
 
 /// What the reader counted.

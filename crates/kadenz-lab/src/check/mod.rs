@@ -19,7 +19,7 @@ use kadenz_rt::tuning::{Policy, Tuning};
 
 use crate::floor::{FloorPlan, floor};
 use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
-use crate::measuring_threads::{self, GRACE, Member, Watch};
+use crate::measuring_threads::{self, GRACE, LoopContext, Member, Watch};
 use crate::session;
 use crate::stop::Stop;
 use crate::timer::{CyclicPlan, cyclic};
@@ -178,9 +178,9 @@ fn beat_keeper(
         phase: plan.interval.as_duration() / 2 * u32::from(name == ORDINARY),
         grace: GRACE.max(plan.measuring.deadline.unwrap_or_default()),
     };
-    let work = Box::new(move |context: &mut measuring_threads::LoopContext<'_>| {
+    let work = move |context: &mut LoopContext<'_>| {
         cyclic(&cyclic_plan, context, &mut lateness, None);
-    });
+    };
     Ok(Member {
         tuning: tuning.clone(),
         ..plan.measuring.member(&[name], work)
@@ -198,9 +198,9 @@ fn floor_probe(plan: &CheckPlan, run: &mut RunWriter) -> Result<Member, Experime
     };
     let mut gaps = plan.measuring.series(run, sketch)?;
     let floor_plan = plan.floor;
-    let work = Box::new(move |context: &mut measuring_threads::LoopContext<'_>| {
+    let work = move |context: &mut LoopContext<'_>| {
         floor(&floor_plan, context, &mut gaps);
-    });
+    };
     Ok(Member {
         sleeper: SleeperKind::recommended(),
         ..plan.measuring.member(&[FLOOR], work)

@@ -13,7 +13,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::launch::{self, Launch, Program};
 
 use super::protocol::{BadLine, Line, Lines, Order, Settings};
-use crate::session::measure_of;
+use crate::session::measures_of;
 
 /// A command that starts a probe.
 #[derive(Clone, Debug)]
@@ -128,7 +128,7 @@ impl ProbeProgram {
                 let _ = started_to.send(Err(error.to_string()));
             }
             Ok(program) => {
-                let measures = program.measures().iter().map(measure_of).collect();
+                let measures = measures_of(program.measures());
                 let _ = started_to.send(Ok(measures));
                 ProbeThread::new(program, events_to).read_to_end(output, &killed, notes);
             }

@@ -6,7 +6,7 @@ use kadenz_msg::bus::{Bus, Publisher};
 use kadenz_msg::provider;
 use kadenz_record::run::folder::RunWriter;
 use kadenz_record::run::messages::{Messages, PUBLISH_LATENESS};
-use kadenz_record::run::model::{EndedBy, Run, TuningMeasure, Warning};
+use kadenz_record::run::model::{EndedBy, Run, Warning};
 use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::latency_probe::LatencyProbe;
@@ -15,7 +15,7 @@ use super::publisher::{Published, greet, publish_on_beat};
 use super::publisher::{PublishingControl, Source};
 use super::series::{self, OF_PUBLISHER, SubscriberRecorders};
 use super::{LatencyPlan, MessagesError, Receiving};
-use crate::measuring::{ExperimentError, Measuring};
+use crate::measuring::{ExperimentError, Measuring, unique_number};
 use crate::measuring_threads::{self, LoopContext, Member, Watch};
 use crate::session::{self, Ongoing};
 use crate::stop::Stop;
@@ -86,11 +86,14 @@ impl<'s> PubSubConnection<'s> {
             listeners,
             publishing,
         };
-        ready.connect_all(stop)?;
-        Ok(ready)
+        match ready.connect_all(stop)? {
+            true => Ok(ready),
+            false => Err(ready.failed()),
+        }
     }
 
-    fn connect_all(&mut self, stop: &Stop) -> Result<(), MessagesError> {
+    /// Waits until every subscriber has heard the publisher; false if a source ended before that.
+    fn connect_all(&mut self, stop: &Stop) -> Result<bool, MessagesError> {
         let until = clock::now() + self.plan.timeout;
         let mut published = 0;
         for (at, listener) in self.listeners.iter_mut().enumerate() {
@@ -98,7 +101,7 @@ impl<'s> PubSubConnection<'s> {
                 if let Publishing::Elsewhere(source) = &mut self.publishing
                     && source.has_ended()
                 {
-                    return Err(self.failed());
+                    return Ok(false);
                 }
                 if clock::now() >= until || stop.requested() {
                     return Err(MessagesError::Unheard {
@@ -114,13 +117,12 @@ impl<'s> PubSubConnection<'s> {
                 }
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// The error of a source that ended before the start.
-    fn failed(&mut self) -> MessagesError {
-        let none = Publishing::Elsewhere(Box::new(NoSource));
-        let failed = match std::mem::replace(&mut self.publishing, none) {
+    fn failed(self) -> MessagesError {
+        let failed = match self.publishing {
             Publishing::Elsewhere(source) => source.finish().err(),
             Publishing::Thread(_) => None,
         };
@@ -166,25 +168,6 @@ struct Measured {
     series: Vec<String>,
     /// Requested when no more messages will come.
     quit: Stop,
-}
-
-/// Placeholder where a source was.
-struct NoSource;
-
-impl Source for NoSource {
-    fn begin(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-
-    fn has_ended(&mut self) -> bool {
-        true
-    }
-
-    fn end(&mut self) {}
-
-    fn finish(self: Box<Self>) -> Result<(Published, Vec<TuningMeasure>), String> {
-        Err("there is none".to_owned())
-    }
 }
 
 /// A measurement whose series exist in a run that has not begun; the run may hold other measurements, too.
@@ -273,8 +256,8 @@ fn listening(
     };
     let names: Vec<&str> = series.iter().map(String::as_str).collect();
     match is_probe {
-        true => measuring.attending(Box::new(work)),
-        false => measuring.member(&names, Box::new(work)),
+        true => measuring.attending(work),
+        false => measuring.member(&names, work),
     }
 }
 
@@ -292,7 +275,7 @@ fn publishing(
         let _ = counts.send(published);
         ended.request();
     };
-    measuring.member(&OF_PUBLISHER, Box::new(work))
+    measuring.member(&OF_PUBLISHER, work)
 }
 
 /// Notes what the provider requested of the system and did not get, above all a receive buffer, and what each probe
@@ -304,8 +287,7 @@ fn note_measures(ongoing: &Ongoing, measured: &[Measured]) {
             Listener::Program(program) => program.measures().to_vec(),
             // All subscribers have the same provider.
             Listener::Bus(listener) if std::mem::take(&mut is_first) => {
-                let measures = listener.bus.measures();
-                measures.iter().map(session::measure_of).collect()
+                session::measures_of(&listener.bus.measures())
             }
             Listener::Bus(_) => continue,
         };
@@ -393,9 +375,7 @@ fn conclude(
 /// A number that no other measurement of today has.
 #[must_use]
 pub fn run_number() -> i64 {
-    let time = clock::now().as_ns();
-    let mixed = (time ^ (u64::from(std::process::id()) << 40)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    (mixed >> 1).cast_signed()
+    (unique_number() >> 1).cast_signed()
 }
 
 /// Whether subscribers may spin: spinning takes a CPU, and without another one the publisher never runs.

@@ -83,12 +83,12 @@ pub fn stamped(
     let ongoing = measuring.start(run)?;
     let counts = Arc::new(Mutex::new(StampedCounts::default()));
     let shared = Arc::clone(&counts);
-    let work = Box::new(move |context: &mut LoopContext<'_>| {
+    let work = move |context: &mut LoopContext<'_>| {
         let counted = listen(plan, recorders, context);
         if let Ok(mut counts) = shared.lock() {
             *counts = counted;
         }
-    });
+    };
     let members = vec![measuring.member(&["latency", "to-kernel"], work)];
     let ended_by = measuring_threads::work(&ongoing, members, stop, watch)?;
     let counts = counts.lock().map(|it| *it).unwrap_or_default();

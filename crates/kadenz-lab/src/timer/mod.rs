@@ -16,7 +16,7 @@ use kadenz_rt::sleep::SleeperKind;
 
 use crate::load::{self, LoadKind, LoadOptions, RunningLoad as Load, StartLoadError};
 use crate::measuring::{ExperimentError, Measuring, SeriesSketch, lasting};
-use crate::measuring_threads::{self, Member, Watch};
+use crate::measuring_threads::{self, LoopContext, Member, Watch};
 use crate::session;
 use crate::stop::Stop;
 
@@ -154,9 +154,9 @@ fn cyclic_member(
     let by = format!("sleeper {sleeper}");
     let [mut lateness, mut jitter] = cyclic_series(&measuring, plan, &names, labels, &by, run)?;
     let plan = *plan;
-    let work = Box::new(move |context: &mut measuring_threads::LoopContext<'_>| {
+    let work = move |context: &mut LoopContext<'_>| {
         cyclic(&plan, context, &mut lateness, Some(&mut jitter));
-    });
+    };
     Ok(measuring.member(&[&names[0], &names[1]], work))
 }
 
@@ -217,9 +217,9 @@ fn oneshot_member(
     let by = format!("sleeper {sleeper}");
     let mut recorders = oneshot_series(&measuring, plan, &names, labels, &by, run)?;
     let plan = *plan;
-    let work = Box::new(move |context: &mut measuring_threads::LoopContext<'_>| {
+    let work = move |context: &mut LoopContext<'_>| {
         oneshot(&plan, context, &mut recorders);
-    });
+    };
     Ok(measuring.member(&[&names[0], &names[1], &names[2]], work))
 }
 

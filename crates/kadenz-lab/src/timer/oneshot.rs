@@ -86,6 +86,16 @@ pub struct OneShotRecorders {
     pub difference: SeriesRecorder,
 }
 
+impl OneShotRecorders {
+    /// Records all three values of a timer that fired.
+    #[inline]
+    pub(crate) fn record(&mut self, samples: &OneShotSamples) {
+        self.measured.record(samples.measured);
+        self.reported.record(samples.reported);
+        self.difference.record(samples.difference);
+    }
+}
+
 /// Sets a one-shot timer repeatedly until the plan is done or a stop is requested.
 ///
 /// The context's clock takes the caller's stamps and need not be the one the timer runs on: Sticha took
@@ -104,10 +114,7 @@ pub fn oneshot(
         let deadline = clock::now() + plan.timeout;
         context.sleeper.sleep_until(deadline);
         let reported_ns = clock::now().since(deadline);
-        let samples = meter.fired(start, context.clock.now(), reported_ns);
-        recorders.measured.record(samples.measured);
-        recorders.reported.record(samples.reported);
-        recorders.difference.record(samples.difference);
+        recorders.record(&meter.fired(start, context.clock.now(), reported_ns));
         if context.stop.requested() {
             break;
         }

@@ -84,10 +84,7 @@ pub fn oneshot_probe(
                 end_ns,
                 reported_ns,
             } => {
-                let samples = meter.fired(time(start_ns), time(end_ns), reported_ns);
-                recorders.measured.record(samples.measured);
-                recorders.reported.record(samples.reported);
-                recorders.difference.record(samples.difference);
+                recorders.record(&meter.fired(time(start_ns), time(end_ns), reported_ns));
                 1
             }
             // It was at least this late, and reported nothing.
@@ -224,7 +221,7 @@ fn measure(
         // The receiver is gone only if the main thread has failed.
         let _ = ended_to.send(receive(program, take, (interval, count), origin, &stopped));
     };
-    let member = suite.measuring.attending(Box::new(work));
+    let member = suite.measuring.attending(work);
     let ended_by = measuring_threads::work(&ongoing, vec![member], stop, watch)?;
     let ended = ended.recv().unwrap_or_default();
     let has_failed = ended.failed.is_some();

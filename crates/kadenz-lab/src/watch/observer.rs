@@ -96,8 +96,7 @@ impl WatchSetup {
     /// The folder cannot be written or a thread cannot be started.
     pub fn start(self, pid: u32, measures: &[Measure]) -> Result<Watching, ExperimentError> {
         let ongoing = session::start(self.run, self.plan.session.interval, None)?;
-        let measures: Vec<_> = measures.iter().map(session::measure_of).collect();
-        ongoing.note_tuning([DELAY, WAITING], &measures);
+        ongoing.note_tuning([DELAY, WAITING], &session::measures_of(measures));
         let reader = ThreadReader::new(Root::system(), pid);
         let (every, recorders) = (self.plan.every, self.recorders);
         let origin = ongoing.origin;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use kadenz::lab::measuring_threads::LoopContext;
 use kadenz::lab::pubsub::{PublishPlan, greet, publish_on_beat};
-use kadenz::lab::session::measure_of;
+use kadenz::lab::session::measures_of;
 use kadenz::lab::stop::Stop;
 use kadenz::msg::bus::Bus;
 use kadenz::rt::beat::Interval;
@@ -85,7 +85,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     );
     output::json(&PublisherReport {
         published,
-        tuning: applied.measures.iter().map(measure_of).collect(),
+        tuning: measures_of(&applied.measures),
     })
 }
 

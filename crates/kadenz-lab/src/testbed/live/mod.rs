@@ -17,9 +17,7 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
 use kadenz_record::recorder::Counts;
-use kadenz_record::run::folder::{
-    AddSeriesError, FinishRunError, RunWriter, SeriesSpec, StartRunError,
-};
+use kadenz_record::run::folder::{AddSeriesError, FinishRunError, SeriesSpec, StartRunError};
 use kadenz_record::run::model::{EndedBy, Kind, Run, Series};
 use kadenz_rt::net::claim::{Claim, ClaimError, HostRecord, Record};
 use kadenz_rt::net::namespace::{Namespace, NamespaceError};
@@ -113,7 +111,7 @@ impl Testbed {
         claim.write(&record)?;
         let mut run = session::begin(plan)?;
         let recorder = run.series(series())?;
-        let ongoing = start(run, plan)?;
+        let ongoing = session::start(run, plan.interval, None)?;
         let counters = Arc::new(WireCounters::new(topology));
         let wire_stop = Stop::default();
         let wire = Wire {
@@ -225,10 +223,6 @@ impl Drop for Testbed {
         // A caller that needs the result calls `end`.
         let _ = self.end_wire();
     }
-}
-
-fn start(run: RunWriter, plan: &SessionPlan) -> Result<Ongoing, StartRunError> {
-    session::start(run, plan.interval, None)
 }
 
 fn series() -> SeriesSpec {

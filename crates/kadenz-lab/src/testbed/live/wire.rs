@@ -109,8 +109,7 @@ impl Wire {
             lock_memory: true,
             ..Tuning::default()
         });
-        let measures = applied.measures.iter().map(session::measure_of).collect();
-        let _ = tuned.send(measures);
+        let _ = tuned.send(session::measures_of(&applied.measures));
         let taps = std::mem::take(&mut self.taps);
         let mut watch = TapWatch::new(&taps);
         let mut carrier = Carrier::new(&mut self, &taps);

@@ -55,13 +55,15 @@ pub fn log(
     let mut server = server(measuring, &mut run, plan, port, (requests, granted))?;
     let ongoing = measuring.start(run)?;
     let (result, results) = mpsc::sync_channel(1);
-    let member = measuring.member(
-        &[RESPONSE, RTT],
-        Box::new(move |context| {
-            server.run(context);
-            give(&result, server);
-        }),
-    );
+    let member = measuring.member(&[RESPONSE, RTT], move |context| {
+        server.run(context);
+        // The receiver is gone only if the main thread has failed. The rest of the server is dropped here, its sender of
+        // requests among it, so that the registrar ends too.
+        let Responder {
+            streams, counts, ..
+        } = server.responder;
+        let _ = result.send((streams, counts, server.port));
+    });
     ready(address);
     let ended_by = thread::scope(|scope| {
         let running = &ongoing.running;
@@ -69,16 +71,14 @@ pub fn log(
         scope.spawn(move || super::serve(running, &to_serve, &grants, raw));
         measuring_threads::work(&ongoing, vec![member], stop, watch)
     })?;
-    let (mut ended, counts) = results
+    let (streams, counts, mut port) = results
         .recv()
         .map_err(|_| measuring_threads::MeasuringThreadError::Lost)?;
-    ongoing
-        .running
-        .add_warnings(warnings(&ended.streams, &counts));
+    ongoing.running.add_warnings(warnings(&streams, &counts));
     let network = Network {
-        flows: ended.streams.flows(),
+        flows: streams.flows(),
         here: Some(LostHere {
-            socket: ended.port.dropped().unwrap_or(0),
+            socket: port.dropped().unwrap_or(0),
             ..LostHere::default()
         }),
         foreign: counts.malformed + counts.wrong_token + counts.too_fast,
@@ -86,21 +86,6 @@ pub fn log(
     };
     ongoing.running.update(|run| run.network = Some(network));
     Ok(ongoing.finish(ended_by)?)
-}
-
-/// Results of a server that has ended: its sender of requests is dropped, so that the registrar ends too.
-struct LogServerOutcome {
-    streams: Streams,
-    port: UdpPort,
-}
-
-fn give(result: &SyncSender<(LogServerOutcome, LogServerCounts)>, server: LogServer) {
-    let ended = LogServerOutcome {
-        streams: server.responder.streams,
-        port: server.port,
-    };
-    // The receiver is gone only if the main thread has failed.
-    let _ = result.send((ended, server.responder.counts));
 }
 
 fn server(

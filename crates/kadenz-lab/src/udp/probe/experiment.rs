@@ -7,7 +7,7 @@ use std::time::Duration;
 use kadenz_record::run::folder::RunWriter;
 use kadenz_record::run::model::{EndedBy, Run, TuningMeasure, Warning};
 use kadenz_record::run::network::{Broadcasts, Interface, LATENESS, LostHere, Network, WirePath};
-use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz_rt::clock::MonotonicTime;
 use kadenz_rt::host::Root;
 use kadenz_rt::net::counters::InterfaceCounters;
 use kadenz_rt::net::interface;
@@ -21,7 +21,7 @@ use super::receiver::Receiver;
 use super::recorders::{ProbeRecorders, Series};
 use super::sender::{self, Announced, CannotPack, Sender, departures};
 use super::{Clocks, Loop, ProbePlan, SocketReceiving, trust};
-use crate::measuring::{ExperimentError, Measuring};
+use crate::measuring::{ExperimentError, Measuring, unique_number};
 use crate::measuring_threads::{self, LoopContext, Member, Watch};
 use crate::session::{self, Ongoing};
 use crate::stop::Stop;
@@ -104,11 +104,10 @@ impl ProbeSetup {
             ..plan.clone()
         };
         let series = Series::create(measuring, run, plan, &port)?;
-        let id = run_id();
+        let id = RunId((unique_number() >> 32) as u32);
         let (announcer, announced) = departures();
         let second = port.try_clone()?;
-        let measures = port.granted().measures.iter();
-        let port_measures = measures.map(session::measure_of).collect();
+        let port_measures = session::measures_of(&port.granted().measures);
         let resolution_ns = plan.device_resolution.as_nanos();
         let resolution_ns = u64::try_from(resolution_ns).unwrap_or(u64::MAX);
         let devices = plan.devices.len();
@@ -212,7 +211,7 @@ fn members(
         };
         let mut all = vec![LATENESS];
         all.extend(received);
-        return vec![measuring.member(&all, Box::new(both))];
+        return vec![measuring.member(&all, both)];
     }
     let send = move |context: &mut LoopContext<'_>| {
         sender.run(&plan, context);
@@ -224,8 +223,8 @@ fn members(
         let _ = result.send(receiver);
     };
     vec![
-        measuring.member(&[LATENESS], Box::new(send)),
-        measuring.member(received, Box::new(receive)),
+        measuring.member(&[LATENESS], send),
+        measuring.member(received, receive),
     ]
 }
 
@@ -316,13 +315,6 @@ fn measurement_sender(
         measurement_sender.map_err(|error| ExperimentError::Payload(error.to_string()))?;
     measurement_sender.introduce();
     Ok(Some(measurement_sender))
-}
-
-/// A number that no other run of today has: answers to an earlier run are no answers to this one.
-fn run_id() -> RunId {
-    let time = clock::now().as_ns();
-    let mixed = (time ^ (u64::from(std::process::id()) << 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    RunId((mixed >> 32) as u32)
 }
 
 /// Warnings of the receiving side, beside its measurements.

@@ -52,7 +52,7 @@ pub(super) fn drive(
                 Flow::until(is_still && io.is_ending())
             });
         };
-        let member = measuring.member(&CycleSeries::ALL, Box::new(work));
+        let member = measuring.member(&CycleSeries::ALL, work);
         measuring_threads::work(&ongoing, vec![member], stop, &mut live)
     })?;
     drop(live);
