@@ -3,8 +3,7 @@
 use core::num::NonZeroU32;
 
 use crate::wire::{
-    DeviceStamps, Flags, Header, Kind, Name, Packet, Refused, TAG_BYTES, Token, read_stamps,
-    write_stamps,
+    DeviceStamps, Flags, Header, Kind, Name, Packet, Token, read_stamps, write_stamps, write_tag,
 };
 
 /// What the caller must do about a received datagram.
@@ -142,37 +141,32 @@ impl Echo {
     }
 
     fn answer(&mut self, now_ns: u64, received_ns: u64, datagram: &mut [u8]) -> Answer {
-        let packet = match Packet::parse(datagram) {
-            Ok(packet) => packet,
-            Err(_) => return Answer::Silent(SilenceReason::Malformed),
+        let Ok(packet) = Packet::parse(datagram) else {
+            return Answer::Silent(SilenceReason::Malformed);
         };
-        let question = packet.kind();
-        if !matches!(question, Kind::Probe | Kind::Discover) {
-            return Answer::Silent(SilenceReason::NotAQuestion);
-        }
-        if let Err(Refused::WrongToken) = Packet::open(datagram, self.token.as_ref()) {
+        let mut header = packet.header;
+        header.kind = match header.kind {
+            Kind::Probe => Kind::Reply,
+            Kind::Discover => Kind::Present,
+            _ => return Answer::Silent(SilenceReason::NotAQuestion),
+        };
+        if !packet.is_made_with(self.token.as_ref()) {
             return Answer::Silent(SilenceReason::WrongToken);
         }
         // The rate limit comes last, so that peers without the token cannot use up the rate of those with it.
         if self.rate.as_mut().is_some_and(|it| !it.passes(now_ns)) {
             return Answer::Silent(SilenceReason::TooFast);
         }
-        self.make_answer(question, received_ns, datagram);
+        self.make_answer(header, received_ns, datagram);
         Answer::Reply(datagram.len())
     }
 
-    /// Turns a question into its answer, which has the same length.
-    fn make_answer(&self, question: Kind, received_ns: u64, datagram: &mut [u8]) {
-        let Ok(mut header) = Header::read(datagram) else {
-            return;
-        };
-        header.kind = match question {
-            Kind::Discover => Kind::Present,
-            _ => Kind::Reply,
-        };
+    /// Turns a question into its answer, which has this header and the same length.
+    fn make_answer(&self, header: Header, received_ns: u64, datagram: &mut [u8]) {
         header.write(datagram);
         if header.kind == Kind::Present {
-            self.name.write(body_of(header.flags, datagram));
+            let body = header.flags.body(datagram.len());
+            self.name.write(datagram.get_mut(body).unwrap_or_default());
         }
         if header.flags.stamps {
             let stamps = DeviceStamps {
@@ -186,18 +180,8 @@ impl Echo {
     }
 
     fn write_tag(&self, flags: Flags, datagram: &mut [u8]) {
-        if let Some(token) = self.token.as_ref().filter(|_| flags.token) {
-            token.write_tag(datagram);
-        }
+        write_tag(self.token.as_ref().filter(|_| flags.token), datagram);
     }
-}
-
-/// The bytes between header, device stamps and tag.
-fn body_of(flags: Flags, datagram: &mut [u8]) -> &mut [u8] {
-    let tag = usize::from(flags.token) * TAG_BYTES;
-    let end = datagram.len().saturating_sub(tag);
-    let body = datagram.get_mut(Header::body_offset(flags)..end);
-    body.unwrap_or_default()
 }
 
 // The peers that a device answers, and how often.
@@ -249,6 +233,11 @@ impl PerSecond {
     pub const fn burst(self) -> NonZeroU32 {
         self.burst
     }
+
+    /// The credit of a full bucket.
+    fn most_credit(self) -> u64 {
+        u64::from(self.burst.get()) * COST
+    }
 }
 
 /// A token bucket: it starts full, and in any span of `s` seconds passes at most `burst + s * rate`. Exact in
@@ -274,14 +263,10 @@ impl RateLimit {
     /// Makes a full bucket.
     #[must_use]
     pub fn new(limit: PerSecond) -> Self {
-        let full = Self {
-            limit,
-            credit: 0,
-            last_ns: 0,
-        };
         Self {
-            credit: full.most(),
-            ..full
+            limit,
+            credit: limit.most_credit(),
+            last_ns: 0,
         }
     }
 
@@ -290,13 +275,12 @@ impl RateLimit {
         let elapsed_ns = now_ns.saturating_sub(self.last_ns);
         self.last_ns = self.last_ns.max(now_ns);
         let earned = elapsed_ns.saturating_mul(u64::from(self.limit.rate.get()));
-        let credit = self.credit.saturating_add(earned).min(self.most());
+        let credit = self
+            .credit
+            .saturating_add(earned)
+            .min(self.limit.most_credit());
         let rest = credit.checked_sub(COST);
         self.credit = rest.unwrap_or(credit);
         rest.is_some()
-    }
-
-    fn most(&self) -> u64 {
-        u64::from(self.limit.burst.get()) * COST
     }
 }

@@ -1,7 +1,5 @@
 //! Collects exchanges and fits the line.
 
-use core::fmt;
-
 use super::{Bounds, Exchange, Implausible, MAX_DRIFT_PPB, Span};
 use crate::memory::Memory;
 
@@ -57,27 +55,18 @@ struct Origin {
 }
 
 /// Why a fit has no result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoFit {
     /// No exchange was observed yet.
+    #[error("no answer with device stamps came yet: request stamps from the device")]
     Nothing,
     /// No steady clock explains the observations: the device's clock stepped, as at a restart, or strays more than
     /// assumed.
+    #[error(
+        "the device's clock stepped or wanders more than assumed: forget what was seen, or allow more wander"
+    )]
     Inconsistent,
 }
-
-impl fmt::Display for NoFit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Nothing => "no answer with device stamps came yet: request stamps from the device",
-            Self::Inconsistent => {
-                "the device's clock stepped or wanders more than assumed: forget what was seen, or allow more wander"
-            }
-        })
-    }
-}
-
-impl core::error::Error for NoFit {}
 
 /// Fits a device's clock to the controller's, from as many windows as it has slots.
 ///

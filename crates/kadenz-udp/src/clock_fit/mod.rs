@@ -35,8 +35,6 @@ mod bounds;
 mod fit;
 pub mod sim;
 
-use core::fmt;
-
 use crate::wire::DeviceStamps;
 pub use bounds::{Bounds, Estimate, OneWay, Span};
 pub use fit::{ClockFit, FitSlot, NoFit, Options};
@@ -79,24 +77,15 @@ pub struct Agreement {
 }
 
 /// The clocks do not keep the claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the device's clock is at least {apart_ns} ns beyond what is said of it: see that both clocks are \
+     synchronised, and that the device stamps with that clock"
+)]
 pub struct Contradicted {
     /// The least by which the device's clock is beyond the claimed span, in ns.
     pub apart_ns: u64,
 }
-
-impl fmt::Display for Contradicted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "the device's clock is at least {} ns beyond what is said of it: see that both clocks are \
-             synchronised, and that the device stamps with that clock",
-            self.apart_ns
-        )
-    }
-}
-
-impl core::error::Error for Contradicted {}
 
 impl Agreement {
     /// Makes the claim that the device's clock is ahead by an offset within `offset`. Of the options it uses the
@@ -145,18 +134,11 @@ pub struct Exchange {
 }
 
 /// The four times contradict each other: one of the clocks stepped, or the stamps belong to another exchange.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the device's stamps do not fit the round trip: its clock stepped, or does not count nanoseconds"
+)]
 pub struct Implausible;
-
-impl fmt::Display for Implausible {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "the device's stamps do not fit the round trip: its clock stepped, or does not count nanoseconds",
-        )
-    }
-}
-
-impl core::error::Error for Implausible {}
 
 impl Exchange {
     /// The time that the datagrams spent on the way, both ways together: `(t4 - t1) - (t3 - t2)` (RFC 5905 section

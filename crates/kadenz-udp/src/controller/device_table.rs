@@ -27,23 +27,12 @@ pub struct DeviceTableSlot {
 }
 
 /// The table has no room for another device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("more than {most} devices answered: request fewer, or make room for more")]
 pub struct DeviceTableFull {
     /// The number of devices that have room.
     pub most: usize,
 }
-
-impl fmt::Display for DeviceTableFull {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let most = self.most;
-        write!(
-            f,
-            "more than {most} devices answered: request fewer, or make room for more"
-        )
-    }
-}
-
-impl core::error::Error for DeviceTableFull {}
 
 /// The devices of a run, found by address and port.
 ///

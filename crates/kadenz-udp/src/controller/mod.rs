@@ -52,11 +52,9 @@
 mod burst;
 mod device_table;
 mod outstanding;
-mod reply_order;
 mod tracker;
 
-pub use burst::{Burst, BurstSlot, NoPlace, Place};
+pub use burst::{Burst, BurstSlot, NoPlace, OrderSlot, Place, Places, ReplyOrder};
 pub use device_table::{DeviceId, DeviceKey, DeviceTable, DeviceTableFull, DeviceTableSlot};
 pub use outstanding::{InvalidReply, Outstanding, OutstandingSlot, Sending};
-pub use reply_order::{OrderSlot, Places, ReplyOrder};
 pub use tracker::{Arrival, Counts, Order, OutOfSequence, Timing, TrackWord, Tracker};

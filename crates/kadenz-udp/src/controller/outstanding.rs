@@ -1,7 +1,5 @@
 //! The sender's record of the probes it sent, so that it can check what comes back.
 
-use core::fmt;
-
 use crate::memory::Memory;
 use crate::wire::{Packet, RunId, Sequence, Stamp};
 
@@ -19,13 +17,21 @@ pub struct Sending {
 pub struct OutstandingSlot(Option<(Sequence, Sending)>);
 
 /// Why the sender rejects an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidReply {
     /// It belongs to another run, which sent from the same port before.
+    #[error("the answer belongs to the run {:08x}", .0.0)]
     OtherRun(RunId),
     /// No probe was sent under this number, or so long ago that it is forgotten.
+    #[error(
+        "nothing was sent under the number {}, or it is forgotten: remember more sendings", .0.0
+    )]
     Unknown(Sequence),
     /// It returns another stamp than that of its probe.
+    #[error(
+        "the device returned the stamp {} and was sent {}: it must return the header as it came",
+        returned.0, sent.0
+    )]
     Stamp {
         /// The stamp of the probe.
         sent: Stamp,
@@ -33,26 +39,6 @@ pub enum InvalidReply {
         returned: Stamp,
     },
 }
-
-impl fmt::Display for InvalidReply {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::OtherRun(run) => write!(f, "the answer belongs to the run {:08x}", run.0),
-            Self::Unknown(sequence) => write!(
-                f,
-                "nothing was sent under the number {}, or it is forgotten: remember more sendings",
-                sequence.0
-            ),
-            Self::Stamp { sent, returned } => write!(
-                f,
-                "the device returned the stamp {} and was sent {}: it must return the header as it came",
-                returned.0, sent.0
-            ),
-        }
-    }
-}
-
-impl core::error::Error for InvalidReply {}
 
 /// A ring of the last probes sent: as many as it has slots.
 ///

@@ -18,6 +18,7 @@
 use crate::controller::DeviceKey;
 use crate::wire::{
     Flags, HEADER_BYTES, Header, Kind, Packet, RunId, Sequence, Stamp, TAG_BYTES, Token, put,
+    write_tag,
 };
 
 /// A logging server's answer to a [`Batch`](super::Batch) or a [`Kind::Hello`].
@@ -67,16 +68,12 @@ pub fn server_reply(
         header.stamp = cookie;
     }
     // Never longer than the question, because it has a tag only if the question has one.
-    header.flags = Flags {
-        token: header.flags.token && token.is_some(),
-        stamps: false,
-    };
-    let length = HEADER_BYTES + usize::from(header.flags.token) * TAG_BYTES;
+    let token = token.filter(|_| header.flags.token);
+    header.flags = Flags::new(false, token);
+    let length = header.flags.least_bytes();
     let answer = question.get_mut(..length)?;
     header.write(answer);
-    if let Some(token) = token.filter(|_| header.flags.token) {
-        token.write_tag(answer);
-    }
+    write_tag(token, answer);
     Some(length)
 }
 
@@ -180,20 +177,15 @@ impl Handshake {
     pub fn hello(&mut self) -> &[u8] {
         let header = Header {
             kind: Kind::Hello,
-            flags: Flags {
-                token: self.token.is_some(),
-                stamps: false,
-            },
+            flags: Flags::new(false, self.token.as_ref()),
             run: self.run,
             sequence: Sequence(0),
             stamp: self.cookie,
         };
-        let length = Header::least_bytes(header.flags);
+        let length = header.flags.least_bytes();
         let hello = self.bytes.get_mut(..length).unwrap_or_default();
         header.write(hello);
-        if let Some(token) = &self.token {
-            token.write_tag(hello);
-        }
+        write_tag(self.token.as_ref(), hello);
         hello
     }
 

@@ -17,15 +17,15 @@
 mod error;
 mod packet;
 mod token;
-mod write;
 
 use core::fmt;
+use core::ops::Range;
 
 pub use error::{EncodeError, Malformed, Refused};
-pub use packet::Packet;
+pub use packet::{Discover, Packet, Probe, patch};
 pub(crate) use packet::{Header, put, read_stamps, write_stamps};
+pub(crate) use token::write_tag;
 pub use token::{BadToken, Token};
-pub use write::{Discover, Probe, patch};
 
 /// Bytes of the header, and of the smallest datagram.
 pub const HEADER_BYTES: usize = 18;
@@ -124,26 +124,26 @@ const VERSION: u8 = 0xA0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Controller to device: send this back.
-    Probe,
+    Probe = 1,
     /// Device to controller: the probe, sent back.
-    Reply,
+    Reply = 2,
     /// Controller to all devices: a request to answer.
-    Discover,
+    Discover = 3,
     /// Device to controller: the answer, with the device's name.
-    Present,
+    Present = 4,
     /// Controller to logging server: measurements.
-    Batch,
+    Batch = 5,
     /// Logging server to controller: the batch was kept.
-    BatchKept,
+    BatchKept = 6,
     /// Controller to logging server: an announcement of batches, or, with a cookie as its stamp, the proof of the
     /// address.
-    Hello,
+    Hello = 7,
     /// Logging server to controller: send a hello with this stamp.
-    Cookie,
+    Cookie = 8,
     /// Logging server to controller: batches are taken.
-    Welcome,
+    Welcome = 9,
     /// Logging server to controller: there is no room for this controller.
-    Refused,
+    Refused = 10,
 }
 
 impl Kind {
@@ -164,19 +164,7 @@ impl Kind {
     /// The first byte of a datagram of this kind.
     #[must_use]
     pub const fn first_byte(self) -> u8 {
-        let number = match self {
-            Self::Probe => 1,
-            Self::Reply => 2,
-            Self::Discover => 3,
-            Self::Present => 4,
-            Self::Batch => 5,
-            Self::BatchKept => 6,
-            Self::Hello => 7,
-            Self::Cookie => 8,
-            Self::Welcome => 9,
-            Self::Refused => 10,
-        };
-        VERSION | number
+        VERSION | self as u8
     }
 
     /// The kind that the first byte of a datagram announces; `None` if it is no datagram of this protocol.
@@ -199,6 +187,12 @@ impl Flags {
     const TOKEN: u8 = 1;
     const STAMPS: u8 = 1 << 1;
 
+    /// Those of a datagram that a sender with this token writes.
+    pub(crate) fn new(stamps: bool, token: Option<&Token>) -> Self {
+        let token = token.is_some();
+        Self { token, stamps }
+    }
+
     /// `None` if a bit is set that this version does not define: guessing would misread the rest.
     pub(crate) fn of(byte: u8) -> Option<Self> {
         let known = byte & !(Self::TOKEN | Self::STAMPS) == 0;
@@ -211,6 +205,22 @@ impl Flags {
     pub(crate) fn byte(self) -> u8 {
         let flag = |set, bit| if set { bit } else { 0 };
         flag(self.token, Self::TOKEN) | flag(self.stamps, Self::STAMPS)
+    }
+
+    /// Bytes that a datagram needs for its header and the parts that the flags announce.
+    pub(crate) fn least_bytes(self) -> usize {
+        self.body(0).start + self.tag_bytes()
+    }
+
+    /// Bytes of the tag, 0 without one.
+    pub(crate) fn tag_bytes(self) -> usize {
+        usize::from(self.token) * TAG_BYTES
+    }
+
+    /// Where the body of a datagram of so many bytes lies: between header, device stamps and tag.
+    pub(crate) fn body(self, length: usize) -> Range<usize> {
+        let stamps = usize::from(self.stamps) * STAMPS_BYTES;
+        HEADER_BYTES + stamps..length.saturating_sub(self.tag_bytes())
     }
 }
 

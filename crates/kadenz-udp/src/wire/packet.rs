@@ -1,8 +1,8 @@
-//! A received datagram.
+//! Datagrams: those received, and those that a controller writes.
 
 use super::{
-    DeviceStamps, Flags, HEADER_BYTES, Kind, Malformed, Name, Refused, RunId, STAMPS_BYTES,
-    Sequence, Stamp, TAG_BYTES, Token, filler,
+    DeviceStamps, EncodeError, Flags, HEADER_BYTES, Kind, Malformed, Name, Refused, RunId,
+    Sequence, Stamp, Token, filler, write_tag,
 };
 
 /// A datagram of this protocol, read from bytes of any sender.
@@ -18,7 +18,7 @@ use super::{
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
-    header: Header,
+    pub(crate) header: Header,
     bytes: &'a [u8],
 }
 
@@ -42,15 +42,8 @@ impl<'a> Packet<'a> {
     /// sender does not know the token.
     pub fn open(bytes: &'a [u8], token: Option<&Token>) -> Result<Self, Refused> {
         let packet = Self::parse(bytes)?;
-        let taken = match token {
-            Some(token) => packet.is_made_with(token),
-            None => !packet.has_tag(),
-        };
-        if taken {
-            Ok(packet)
-        } else {
-            Err(Refused::WrongToken)
-        }
+        let taken = packet.is_made_with(token).then_some(packet);
+        taken.ok_or(Refused::WrongToken)
     }
 
     /// What the packet is for.
@@ -97,10 +90,12 @@ impl<'a> Packet<'a> {
         self.header.flags.token
     }
 
-    /// Whether it ends in a tag that was made with `token`.
-    #[must_use]
-    pub fn is_made_with(&self, token: &Token) -> bool {
-        self.has_tag() && token.sealed(self.bytes)
+    /// Whether it ends in a tag that was made with `token`, or, without one, has no tag.
+    pub(crate) fn is_made_with(&self, token: Option<&Token>) -> bool {
+        match token {
+            Some(token) => self.has_tag() && token.sealed(self.bytes),
+            None => !self.has_tag(),
+        }
     }
 
     /// The whole datagram, header included.
@@ -112,10 +107,8 @@ impl<'a> Packet<'a> {
     /// The bytes between header, device stamps and tag.
     #[must_use]
     pub fn body(&self) -> &'a [u8] {
-        let tag = usize::from(self.has_tag()) * TAG_BYTES;
-        let end = self.bytes.len().saturating_sub(tag);
-        let body = self.bytes.get(Header::body_offset(self.header.flags)..end);
-        body.unwrap_or_default()
+        let body = self.header.flags.body(self.bytes.len());
+        self.bytes.get(body).unwrap_or_default()
     }
 
     /// The device's name, of [`Kind::Present`].
@@ -141,13 +134,149 @@ impl<'a> Packet<'a> {
         if !matches!(self.kind(), Kind::Probe | Kind::Reply | Kind::Discover) {
             return 0;
         }
-        let offsets = Header::body_offset(self.header.flags)..;
+        let offsets = self.header.flags.body(self.bytes.len());
         let pairs = self.body().iter().zip(offsets);
         pairs.filter(|(byte, at)| **byte != filler(*at)).count()
     }
 }
 
-// The header of every datagram, and the offsets of the optional parts.
+// Datagrams that a controller writes.
+
+/// A probe: a datagram that a device sends back.
+///
+/// A sender writes it once and from then on only [`patch`]es sequence and stamp.
+///
+/// ```
+/// use kadenz_udp::wire::{self, Packet, Probe, RunId, Sequence, Stamp};
+///
+/// let mut bytes = [0_u8; 200];
+/// let probe = Probe { run: RunId(7), sequence: Sequence(0), stamp: Stamp(0), stamps: false, token: None };
+/// assert_eq!(probe.write(&mut bytes), Ok(200));
+///
+/// wire::patch(&mut bytes, Sequence(1), Stamp(10_000_000), None)?;
+/// let packet = Packet::parse(&bytes)?;
+/// assert_eq!((packet.sequence(), packet.damaged_bytes()), (Sequence(1), 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Probe<'t> {
+    /// The run it belongs to.
+    pub run: RunId,
+    /// Its place in the run.
+    pub sequence: Sequence,
+    /// When it is sent, by the sender's clock.
+    pub stamp: Stamp,
+    /// Whether it requests the device's own receive and transmit stamps: 16 bytes.
+    pub stamps: bool,
+    /// The token of its tag: 16 bytes.
+    pub token: Option<&'t Token>,
+}
+
+impl Probe<'_> {
+    /// The smallest payload that carries such a probe: 18 bytes, and 16 each for stamps and token.
+    #[must_use]
+    pub fn least_bytes(&self) -> usize {
+        Flags::new(self.stamps, self.token).least_bytes()
+    }
+
+    /// Writes a probe that fills the buffer, and returns how many bytes that is.
+    ///
+    /// # Errors
+    /// [`EncodeError`] if the buffer is smaller than [`least_bytes`](Self::least_bytes) or larger than a
+    /// UDP datagram.
+    ///
+    /// # Real-time safety
+    /// Real-time safe.
+    pub fn write(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        self.write_as(Kind::Probe, buffer)
+    }
+
+    fn write_as(&self, kind: Kind, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        EncodeError::check(buffer.len(), self.least_bytes())?;
+        for (at, byte) in buffer.iter_mut().enumerate() {
+            *byte = filler(at);
+        }
+        let header = Header {
+            kind,
+            flags: Flags::new(self.stamps, self.token),
+            run: self.run,
+            sequence: self.sequence,
+            stamp: self.stamp,
+        };
+        header.write(buffer);
+        if self.stamps {
+            write_stamps(buffer, DeviceStamps::ABSENT);
+        }
+        write_tag(self.token, buffer);
+        Ok(buffer.len())
+    }
+}
+
+/// A request to all devices. Each device answers with its name, as far as it fits: 49 bytes beyond
+/// [`least_bytes`](Self::least_bytes) hold any name.
+#[derive(Clone, Copy, Debug)]
+pub struct Discover<'t> {
+    /// The run it belongs to.
+    pub run: RunId,
+    /// The number of this request.
+    pub sequence: Sequence,
+    /// When it is sent, by the sender's clock.
+    pub stamp: Stamp,
+    /// The token of its tag: 16 bytes.
+    pub token: Option<&'t Token>,
+}
+
+impl Discover<'_> {
+    /// A payload that leaves room for the longest name.
+    pub const ROOMY_BYTES: usize = 96;
+
+    /// The smallest payload that carries such a request.
+    #[must_use]
+    pub fn least_bytes(&self) -> usize {
+        self.as_probe().least_bytes()
+    }
+
+    /// Writes a request that fills the buffer, and returns how many bytes that is.
+    ///
+    /// # Errors
+    /// [`EncodeError`] as of [`Probe::write`].
+    pub fn write(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        self.as_probe().write_as(Kind::Discover, buffer)
+    }
+
+    /// The probe of the same bytes, but for its kind.
+    fn as_probe(&self) -> Probe<'_> {
+        Probe {
+            run: self.run,
+            sequence: self.sequence,
+            stamp: self.stamp,
+            stamps: false,
+            token: self.token,
+        }
+    }
+}
+
+/// Writes a new sequence and stamp into a datagram that was written before, and a new tag if it has one.
+///
+/// # Errors
+/// [`EncodeError::TooSmall`] if the buffer holds no header. A tagged datagram without its token keeps its old tag,
+/// which is wrong then, so that it gets no answer.
+///
+/// # Real-time safety
+/// Real-time safe: writes 12 bytes, and 16 after a hash over the datagram if it has a tag.
+pub fn patch(
+    datagram: &mut [u8],
+    sequence: Sequence,
+    stamp: Stamp,
+    token: Option<&Token>,
+) -> Result<(), EncodeError> {
+    EncodeError::check(datagram.len(), HEADER_BYTES)?;
+    write_turn(datagram, sequence, stamp);
+    write_tag(token, datagram);
+    Ok(())
+}
+
+// The header of every datagram.
 
 /// The 18 bytes that begin every datagram; numbers are big-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,17 +289,6 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Bytes that a datagram needs for its header and the parts that its flags announce.
-    pub(crate) fn least_bytes(flags: Flags) -> usize {
-        let stamps = usize::from(flags.stamps) * STAMPS_BYTES;
-        HEADER_BYTES + stamps + usize::from(flags.token) * TAG_BYTES
-    }
-
-    /// Where the body begins.
-    pub(crate) fn body_offset(flags: Flags) -> usize {
-        HEADER_BYTES + usize::from(flags.stamps) * STAMPS_BYTES
-    }
-
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, Malformed> {
         let given = bytes.len();
         let short = |least| Malformed::Short { given, least };
@@ -179,7 +297,7 @@ impl Header {
             .ok_or(short(HEADER_BYTES))?;
         let kind = Kind::of(*first).ok_or(Malformed::Kind(*first))?;
         let flags = Flags::of(*second).ok_or(Malformed::Flags(*second))?;
-        let least = Self::least_bytes(flags);
+        let least = flags.least_bytes();
         if given < least {
             return Err(short(least));
         }
@@ -201,7 +319,7 @@ impl Header {
 }
 
 /// Writes the fields that differ between two datagrams of a run.
-pub(crate) fn write_turn(bytes: &mut [u8], sequence: Sequence, stamp: Stamp) {
+fn write_turn(bytes: &mut [u8], sequence: Sequence, stamp: Stamp) {
     put(bytes, 6, &sequence.0.to_be_bytes());
     put(bytes, 10, &stamp.0.to_be_bytes());
 }
@@ -232,12 +350,12 @@ pub(crate) fn put(bytes: &mut [u8], offset: usize, value: &[u8]) {
 }
 
 /// The number at `offset`; 0 beyond the end.
-pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> u32 {
+fn u32_at(bytes: &[u8], offset: usize) -> u32 {
     array_at(bytes, offset).map_or(0, u32::from_be_bytes)
 }
 
 /// The number at `offset`; 0 beyond the end.
-pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> u64 {
+fn u64_at(bytes: &[u8], offset: usize) -> u64 {
     array_at(bytes, offset).map_or(0, u64::from_be_bytes)
 }
 

@@ -5,7 +5,7 @@ use core::fmt;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use super::TAG_BYTES;
+use super::{TAG_BYTES, put};
 
 /// A secret that controller, devices and logging server share.
 ///
@@ -49,9 +49,7 @@ impl Token {
     /// Makes a key that is no user's token.
     pub(crate) fn keyed(key: &[u8; 32]) -> Self {
         let mut block = [0; 64];
-        for (to, from) in block.iter_mut().zip(key) {
-            *to = *from;
-        }
+        put(&mut block, 0, key);
         Self {
             keyed: Hmac::new(&block.into()),
         }
@@ -79,6 +77,13 @@ impl Token {
     }
 }
 
+/// Writes the tag of a datagram whose sender has a token.
+pub(crate) fn write_tag(token: Option<&Token>, datagram: &mut [u8]) {
+    if let Some(token) = token {
+        token.write_tag(datagram);
+    }
+}
+
 impl fmt::Debug for Token {
     /// Prints only the type: what is printed ends in logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -87,21 +92,13 @@ impl fmt::Debug for Token {
 }
 
 /// A token of an invalid length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the token has {given} bytes: use {} to {}, the same on controller and devices",
+    Token::MIN_BYTES,
+    Token::MAX_BYTES
+)]
 pub struct BadToken {
     /// Its length in bytes.
     pub given: usize,
 }
-
-impl fmt::Display for BadToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (least, most) = (Token::MIN_BYTES, Token::MAX_BYTES);
-        let given = self.given;
-        write!(
-            f,
-            "the token has {given} bytes: use {least} to {most}, the same on controller and devices"
-        )
-    }
-}
-
-impl core::error::Error for BadToken {}
