@@ -4,7 +4,6 @@
 //!
 //! Users take it as `kadenz::Message`.
 
-mod code;
 mod member;
 mod message;
 
