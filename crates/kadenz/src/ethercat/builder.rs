@@ -24,7 +24,7 @@ use kadenz_rt::units;
 use super::bring_up::bring_up;
 use super::control_socket::ControlSocket;
 use super::error::{BringUpNetworkError, OpenNetworkError};
-use super::event::NetworkEvent;
+use super::event::{Events, NetworkEvent};
 use super::network::{Network, StopHandle, Wire};
 use super::process_image::Readers;
 use crate::recording::Recording;
@@ -97,24 +97,6 @@ pub(super) struct Plan<'a> {
     pub(super) control: ControlSocket,
     pub(super) readers: Readers,
     pub(super) events: Events,
-}
-
-type Listener = Box<dyn Fn(&NetworkEvent<'_>) + Send + Sync>;
-
-/// The listener to events, where there is one.
-#[derive(Default)]
-pub(super) struct Events(Option<Listener>);
-
-impl Events {
-    pub(super) fn send(&self, event: &NetworkEvent<'_>) {
-        if let Some(listener) = &self.0 {
-            listener(event);
-        }
-    }
-
-    pub(super) fn note(&self, note: &str) {
-        self.send(&NetworkEvent::Note(note));
-    }
 }
 
 impl Plan<'_> {

@@ -31,11 +31,12 @@ pub(super) struct ControlContext<'t> {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::AtomicBool;
     use std::sync::{Mutex, PoisonError};
 
     use kadenz_ethercat::running_loop::control_socket::ServerContext;
 
+    use super::super::network::SetOnDrop;
     use super::{ControlContext, ControlSocket, StopHandle};
 
     impl ControlSocket {
@@ -61,7 +62,7 @@ mod linux {
             };
             let worked = std::thread::scope(|scope| {
                 scope.spawn(|| server.serve_bring_up(&end, &done));
-                let _ends = Ends(&done);
+                let _ends = SetOnDrop(&done);
                 work()
             });
             let ended_by = ended_by.into_inner();
@@ -83,15 +84,6 @@ mod linux {
                 handle: state.image.has_axes().then_some(&*threads.handle),
             };
             server.serve(&context, &threads.halt);
-        }
-    }
-
-    /// Sets a flag when it is dropped, also after a panic.
-    struct Ends<'f>(&'f AtomicBool);
-
-    impl Drop for Ends<'_> {
-        fn drop(&mut self) {
-            self.0.store(true, Ordering::Relaxed);
         }
     }
 }

@@ -49,3 +49,21 @@ impl fmt::Display for NetworkEvent<'_> {
         }
     }
 }
+
+type Listener = Box<dyn Fn(&NetworkEvent<'_>) + Send + Sync>;
+
+/// The listener to events, where there is one.
+#[derive(Default)]
+pub(super) struct Events(pub(super) Option<Listener>);
+
+impl Events {
+    pub(super) fn send(&self, event: &NetworkEvent<'_>) {
+        if let Some(listener) = &self.0 {
+            listener(event);
+        }
+    }
+
+    pub(super) fn note(&self, note: &str) {
+        self.send(&NetworkEvent::Note(note));
+    }
+}

@@ -63,7 +63,6 @@
 //!
 //! This module also has all names of the crate `kadenz_ethercat`.
 
-mod axes;
 mod bring_up;
 mod builder;
 mod control_socket;
@@ -85,14 +84,13 @@ mod tests;
 
 pub use kadenz_ethercat::*;
 
-pub use axes::{AxesReport, AxisReport};
 pub use builder::{Missing, NetworkBuilder};
 pub use device::Device;
 pub use error::{BringUpNetworkError, LookUpError, OpenNetworkError, RunNetworkError};
 pub use event::NetworkEvent;
 pub use io::{Flow, Io};
 pub use network::{Network, NetworkMonitor, RunRecording, StopHandle};
-pub use network_loop::{NetworkLoop, NetworkReport};
+pub use network_loop::{AxesReport, AxisReport, NetworkLoop, NetworkReport};
 pub use object::{Input, ObjectValue, Output, ParseTypeError, Value, ValueType};
 pub use process_image::Readers;
 pub use recorder::CycleSeries;

@@ -34,6 +34,7 @@ use super::network_loop::{LoopParts, NetworkLoop, NetworkReport};
 use super::process_image::ProcessImage;
 use super::recorder::{self, CycleSeries, NetworkRecorder};
 use crate::machine;
+use crate::recording::Recording;
 
 /// An EtherCAT segment whose devices are found and configured, and wait in SAFEOP for their loop.
 ///
@@ -62,6 +63,18 @@ pub struct RunRecording<'a> {
     pub deadline: Option<Duration>,
     /// Whether every sample is kept.
     pub raw: bool,
+}
+
+impl<'a> RunRecording<'a> {
+    /// A recording of this crate, which keeps no samples.
+    pub(super) fn of(run: &'a Recording, deadline: Option<Duration>) -> Self {
+        Self {
+            running: run.running(),
+            start: run.start(),
+            deadline,
+            raw: false,
+        }
+    }
 }
 
 /// The live state of a network, for any thread. Clones show the same.
@@ -110,6 +123,15 @@ impl StopHandle {
 impl From<Arc<AtomicBool>> for StopHandle {
     fn from(flag: Arc<AtomicBool>) -> Self {
         Self(flag)
+    }
+}
+
+/// Sets a flag when it is dropped, also after a panic.
+pub(super) struct SetOnDrop<'f>(pub(super) &'f AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
     }
 }
 
@@ -222,12 +244,9 @@ impl<'a> Network<'a> {
                 phase: configured.phase,
             },
             image: Arc::new(image),
-            record: plan.recording.map(|run| RunRecording {
-                running: run.running(),
-                start: run.start(),
-                deadline: plan.deadline,
-                raw: false,
-            }),
+            record: plan
+                .recording
+                .map(|run| RunRecording::of(run, plan.deadline)),
             plan,
         })
     }

@@ -68,26 +68,6 @@ impl CycleSeries {
             )?,
         })
     }
-
-    /// Records the cycles after `warm` and up to the beat `last`.
-    fn begin(
-        self,
-        origin: MonotonicTime,
-        cycle: Duration,
-        overrun: Overrun,
-        warm: MonotonicTime,
-        last: Option<u64>,
-    ) -> CycleRecorder {
-        CycleRecorder {
-            recorders: self,
-            origin,
-            is_relative: overrun == Overrun::Relative,
-            warm,
-            last: last.unwrap_or(u64::MAX),
-            cycle_ns: i64::try_from(cycle.as_nanos()).unwrap_or(i64::MAX),
-            beats: 0,
-        }
-    }
 }
 
 /// Adds a series, by its name, kind and description.
@@ -115,8 +95,8 @@ fn add(
 /// All that a run keeps of a loop, set up before the loop begins.
 pub(super) struct NetworkRecorder {
     series: CycleSeries,
-    /// Offset and drift of the reference clock, where the loop follows it.
-    clock: Option<(SeriesRecorder, SeriesRecorder)>,
+    /// The recorder of the reference clock, where the loop follows it.
+    clock: Option<ClockRecorder>,
     origin: MonotonicTime,
     cycle: Duration,
 }
@@ -131,16 +111,17 @@ impl NetworkRecorder {
         let of_clock = |name, description| add(run, (name, Kind::Jitter, description), cycle, None);
         let clock = match follows_reference {
             false => None,
-            true => Some((
-                of_clock(
+            true => Some(ClockRecorder {
+                offset: of_clock(
                     "clock-offset",
                     "how much later than its place in the reference clock's cycle a beat was",
                 )?,
-                of_clock(
+                drift: of_clock(
                     "clock-drift",
                     "how much faster than this computer's clock the reference runs, in ns a second",
                 )?,
-            )),
+                origin: run.start,
+            }),
         };
         Ok(Self {
             series,
@@ -157,14 +138,16 @@ impl NetworkRecorder {
         warm: MonotonicTime,
         last: Option<u64>,
     ) -> (CycleRecorder, Option<ClockRecorder>) {
-        let origin = self.origin;
-        let clock = self.clock.map(|(offset, drift)| ClockRecorder {
-            offset,
-            drift,
-            origin,
-        });
-        let cycles = self.series.begin(origin, self.cycle, overrun, warm, last);
-        (cycles, clock)
+        let cycles = CycleRecorder {
+            recorders: self.series,
+            origin: self.origin,
+            is_relative: overrun == Overrun::Relative,
+            warm,
+            last: last.unwrap_or(u64::MAX),
+            cycle_ns: i64::try_from(self.cycle.as_nanos()).unwrap_or(i64::MAX),
+            beats: 0,
+        };
+        (cycles, self.clock)
     }
 }
 

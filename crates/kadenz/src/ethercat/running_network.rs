@@ -10,7 +10,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::error::RunNetworkError;
 use super::io::{Flow, Io};
-use super::network::{Network, NetworkMonitor, RunRecording, StopHandle};
+use super::network::{Network, NetworkMonitor, RunRecording, SetOnDrop, StopHandle};
 use super::network_loop::NetworkReport;
 use super::shared_values::SharedValues;
 use crate::recording::Recording;
@@ -85,7 +85,7 @@ impl Network<'static> {
         let progress = Arc::new(Progress::default());
         let loop_progress = Arc::clone(&progress);
         let work = move || {
-            let _ended = Ended(Arc::clone(&loop_progress));
+            let _ended = SetOnDrop(&loop_progress.has_ended);
             let law = |io: &mut Io<'_, '_>| {
                 values.exchange(io);
                 loop_progress
@@ -95,15 +95,7 @@ impl Network<'static> {
                 Flow::Continue
             };
             match &run {
-                Some(run) => {
-                    let recording = RunRecording {
-                        running: run.running(),
-                        start: run.start(),
-                        deadline,
-                        raw: false,
-                    };
-                    self.record_in(recording).run(law)
-                }
+                Some(run) => self.record_in(RunRecording::of(run, deadline)).run(law),
                 None => self.run(law),
             }
         };
@@ -116,15 +108,6 @@ impl Network<'static> {
             interval,
             thread: Mutex::new(Some(thread)),
         })
-    }
-}
-
-/// Marks the loop as ended when it is dropped, also after a panic.
-struct Ended(Arc<Progress>);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        self.0.has_ended.store(true, Ordering::Release);
     }
 }
 
