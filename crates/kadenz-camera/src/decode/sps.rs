@@ -2,6 +2,7 @@
 //! the size, and the meaning of the samples.
 
 use crate::picture::{Matrix, Range, Size};
+use crate::wire::video::annex_b::{self, NalCodec, RbspReader};
 
 /// The size of an H.264 stream's pictures, and the meaning of their samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,9 +19,10 @@ impl Sps {
     /// Reads the first sequence parameter set of a byte stream (annex B), searching no farther than the first slice.
     #[must_use]
     pub fn in_stream(stream: &[u8]) -> Option<Self> {
-        nal_units(stream)
-            .take_while(|unit| !matches!(unit_type(unit), 1..=5))
-            .find(|unit| unit_type(unit) == 7)
+        let begin = stream.windows(3).position(|it| it == [0, 0, 1])?;
+        annex_b::units(&stream[begin..])
+            .take_while(|unit| !NalCodec::H264.is_slice(unit[0]))
+            .find(|unit| unit[0] & 0x1f == 7)
             .and_then(Self::of_nal_unit)
     }
 
@@ -28,10 +30,11 @@ impl Sps {
     /// size beyond the limits.
     #[must_use]
     pub fn of_nal_unit(unit: &[u8]) -> Option<Self> {
-        if unit_type(unit) != 7 {
+        let (header, content) = unit.split_first()?;
+        if header & 0x1f != 7 {
             return None;
         }
-        let mut bits = RbspReader::new(unit.get(1..)?);
+        let mut bits = RbspReader::new(content);
         let profile = bits.take(8)?;
         bits.take(16)?;
         bits.exp_golomb()?;
@@ -49,27 +52,6 @@ impl Sps {
             range,
         })
     }
-}
-
-/// `nal_unit_type`, 0 for no byte at all.
-fn unit_type(unit: &[u8]) -> u8 {
-    unit.first().map_or(0, |header| header & 0x1f)
-}
-
-/// The NAL units of a byte stream, each from its header byte to the next start code, the zeros before that included.
-fn nal_units(stream: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = after_start_code(stream);
-    std::iter::from_fn(move || {
-        let unit = rest?;
-        let end = unit.windows(3).position(|it| it == [0, 0, 1]);
-        rest = end.and_then(|end| unit.get(end + 3..));
-        Some(&unit[..end.unwrap_or(unit.len())])
-    })
-}
-
-fn after_start_code(stream: &[u8]) -> Option<&[u8]> {
-    let at = stream.windows(3).position(|it| it == [0, 0, 1])?;
-    stream.get(at + 3..)
 }
 
 /// Reads `chroma_format_idc`, and skips the scaling lists, which only the high profiles have.
@@ -192,77 +174,4 @@ fn signal(bits: &mut RbspReader<'_>) -> Option<(Option<Matrix>, Range)> {
         _ => None,
     };
     Some((matrix, range))
-}
-
-/// Reads the bits of a NAL unit, most significant first, without the emulation prevention bytes (section 7.4.1.1).
-struct RbspReader<'a> {
-    bytes: &'a [u8],
-    at: usize,
-    zeros: u32,
-    byte: u8,
-    left: u32,
-}
-
-impl<'a> RbspReader<'a> {
-    fn new(bytes: &'a [u8]) -> Self {
-        Self {
-            bytes,
-            at: 0,
-            zeros: 0,
-            byte: 0,
-            left: 0,
-        }
-    }
-
-    fn bit(&mut self) -> Option<u32> {
-        if self.left == 0 {
-            self.byte = self.next_byte()?;
-            self.left = 8;
-        }
-        self.left -= 1;
-        Some(u32::from(self.byte >> self.left & 1))
-    }
-
-    fn next_byte(&mut self) -> Option<u8> {
-        let mut byte = *self.bytes.get(self.at)?;
-        self.at += 1;
-        if self.zeros >= 2 && byte == 3 {
-            self.zeros = 0;
-            byte = *self.bytes.get(self.at)?;
-            self.at += 1;
-        }
-        self.zeros = if byte == 0 { self.zeros + 1 } else { 0 };
-        Some(byte)
-    }
-
-    /// At most 32 bits.
-    fn take(&mut self, count: u32) -> Option<u32> {
-        let mut value = 0;
-        for _ in 0..count {
-            value = value << 1 | self.bit()?;
-        }
-        Some(value)
-    }
-
-    /// `ue(v)`, section 9.1.
-    fn exp_golomb(&mut self) -> Option<u32> {
-        let mut zeros = 0;
-        while self.bit()? == 0 {
-            zeros += 1;
-            if zeros > 31 {
-                return None;
-            }
-        }
-        Some((1_u32 << zeros) - 1 + self.take(zeros)?)
-    }
-
-    /// `se(v)`, section 9.1.1.
-    fn signed_exp_golomb(&mut self) -> Option<i64> {
-        let code = i64::from(self.exp_golomb()?);
-        Some(if code % 2 == 1 {
-            (code + 1) / 2
-        } else {
-            -code / 2
-        })
-    }
 }

@@ -60,7 +60,7 @@ impl NalCodec {
     }
 
     /// Whether a NAL unit that begins with this byte is a slice.
-    pub(super) fn is_slice(self, first: u8) -> bool {
+    pub(crate) fn is_slice(self, first: u8) -> bool {
         match self {
             Self::H264 => (1..=5).contains(&(first & 0x1f)),
             Self::H265 => first >> 1 & 0x3f < 32,
@@ -114,16 +114,13 @@ impl NalCodec {
             return NalUnitKind::Other;
         };
         let is_random_access = self.is_random_access(first);
-        let bits = |from: usize| NalBitReader {
-            bytes: nal.get(from..).unwrap_or_default(),
-            at: 0,
-        };
+        let bits = |from: usize| RbspReader::new(nal.get(from..).unwrap_or_default());
         match self {
             Self::H264 if self.is_slice(first) => {
                 // slice_header(): first_mb_in_slice, slice_type; 2, 4, 7 and 9 are I and SI.
                 let mut header = bits(1);
-                let is_first = header.number() == Some(0);
-                let is_intra = matches!(header.number(), Some(2 | 4 | 7 | 9));
+                let is_first = header.exp_golomb() == Some(0);
+                let is_intra = matches!(header.exp_golomb(), Some(2 | 4 | 7 | 9));
                 NalUnitKind::Slice(Slice {
                     is_first,
                     is_random_access,
@@ -142,11 +139,11 @@ impl NalCodec {
             Self::H264 => match first & 0x1f {
                 7 => NalUnitKind::Set {
                     rank: 1,
-                    id: bits(4).number().unwrap_or(0),
+                    id: bits(4).exp_golomb().unwrap_or(0),
                 },
                 8 => NalUnitKind::Set {
                     rank: 2,
-                    id: bits(1).number().unwrap_or(0),
+                    id: bits(1).exp_golomb().unwrap_or(0),
                 },
                 _ => NalUnitKind::Other,
             },
@@ -155,7 +152,7 @@ impl NalCodec {
                 33 => NalUnitKind::Set { rank: 1, id: 0 },
                 34 => NalUnitKind::Set {
                     rank: 2,
-                    id: bits(2).number().unwrap_or(0),
+                    id: bits(2).exp_golomb().unwrap_or(0),
                 },
                 _ => NalUnitKind::Other,
             },
@@ -163,40 +160,82 @@ impl NalCodec {
     }
 }
 
-/// Reads the bits of a NAL unit, most significant first, including emulation prevention bytes.
-struct NalBitReader<'a> {
+/// Reads the bits of a NAL unit, most significant first, without the emulation prevention bytes (section 7.4.1.1).
+pub(crate) struct RbspReader<'a> {
     bytes: &'a [u8],
     at: usize,
+    zeros: u32,
+    byte: u8,
+    left: u32,
 }
 
-impl NalBitReader<'_> {
-    fn bit(&mut self) -> Option<u32> {
-        let byte = self.bytes.get(self.at / 8)?;
-        let bit = byte >> (7 - self.at % 8) & 1;
-        self.at += 1;
-        Some(u32::from(bit))
+impl<'a> RbspReader<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes,
+            at: 0,
+            zeros: 0,
+            byte: 0,
+            left: 0,
+        }
     }
 
-    /// ue(v) of section 9.1, up to 31 bits.
-    fn number(&mut self) -> Option<u32> {
-        let mut zeroes = 0;
+    fn bit(&mut self) -> Option<u32> {
+        if self.left == 0 {
+            self.byte = self.next_byte()?;
+            self.left = 8;
+        }
+        self.left -= 1;
+        Some(u32::from(self.byte >> self.left & 1))
+    }
+
+    fn next_byte(&mut self) -> Option<u8> {
+        let mut byte = *self.bytes.get(self.at)?;
+        self.at += 1;
+        if self.zeros >= 2 && byte == 3 {
+            self.zeros = 0;
+            byte = *self.bytes.get(self.at)?;
+            self.at += 1;
+        }
+        self.zeros = if byte == 0 { self.zeros + 1 } else { 0 };
+        Some(byte)
+    }
+
+    /// At most 32 bits.
+    pub(crate) fn take(&mut self, count: u32) -> Option<u32> {
+        let mut value = 0;
+        for _ in 0..count {
+            value = value << 1 | self.bit()?;
+        }
+        Some(value)
+    }
+
+    /// `ue(v)`, section 9.1.
+    pub(crate) fn exp_golomb(&mut self) -> Option<u32> {
+        let mut zeros = 0;
         while self.bit()? == 0 {
-            zeroes += 1;
-            if zeroes > 30 {
+            zeros += 1;
+            if zeros > 31 {
                 return None;
             }
         }
-        let mut number = 1;
-        for _ in 0..zeroes {
-            number = number << 1 | self.bit()?;
-        }
-        Some(number - 1)
+        Some((1_u32 << zeros) - 1 + self.take(zeros)?)
+    }
+
+    /// `se(v)`, section 9.1.1.
+    pub(crate) fn signed_exp_golomb(&mut self) -> Option<i64> {
+        let code = i64::from(self.exp_golomb()?);
+        Some(if code % 2 == 1 {
+            (code + 1) / 2
+        } else {
+            -code / 2
+        })
     }
 }
 
 /// The NAL units of a byte stream, without start codes and the zeroes before them; bytes before the first start code
 /// count as a unit, too.
-pub(super) fn units(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn units(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         if bytes.is_empty() {
             return None;
