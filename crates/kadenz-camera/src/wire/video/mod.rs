@@ -6,7 +6,8 @@
 pub(crate) mod annex_b;
 pub(crate) mod jpeg;
 mod nal;
-mod payload;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 
@@ -19,7 +20,7 @@ use super::sdp::Video;
 pub const MAX_PICTURE: usize = 16 << 20;
 
 /// An encoded picture of a stream, with its times.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Encoded {
     /// A byte stream of H.264 or H.265 (annex B) or a JPEG file.
     pub bytes: Vec<u8>,
@@ -91,17 +92,7 @@ impl Depacketizer {
     }
 }
 
-/// The state of an assembled picture besides its bytes.
-#[derive(Debug, Clone, Copy, Default)]
-struct About {
-    timestamp: u32,
-    is_key: bool,
-    is_damaged: bool,
-    first_byte: MonotonicTime,
-    arrival: MonotonicTime,
-}
-
-impl About {
+impl Encoded {
     /// Notes that a packet came, the first one of its picture or not.
     fn came(&mut self, arrival: MonotonicTime, is_first: bool) {
         // Reordered packets came in another order than they have here.
@@ -129,21 +120,18 @@ struct Pictures {
 }
 
 impl Pictures {
-    /// Adds the picture in `bytes`, and puts other memory there.
-    fn give(&mut self, bytes: &mut Vec<u8>, about: About) {
-        let mut next = self.spare.pop().unwrap_or_default();
-        next.clear();
-        let missed = self.missed(about.timestamp) + std::mem::take(&mut self.given_up);
+    /// Adds a picture, and leaves one without content in its place.
+    fn give(&mut self, picture: &mut Encoded) {
+        let mut bytes = self.spare.pop().unwrap_or_default();
+        bytes.clear();
+        picture.missed = self.missed(picture.timestamp) + std::mem::take(&mut self.given_up);
         self.has_loss = false;
-        self.ready.push_back(Encoded {
-            bytes: std::mem::replace(bytes, next),
-            timestamp: about.timestamp,
-            is_key: about.is_key,
-            is_damaged: about.is_damaged,
-            missed,
-            first_byte: about.first_byte,
-            arrival: about.arrival,
-        });
+        let next = Encoded {
+            bytes,
+            timestamp: picture.timestamp,
+            ..Encoded::default()
+        };
+        self.ready.push_back(std::mem::replace(picture, next));
     }
 
     fn missed(&mut self, timestamp: u32) -> u64 {

@@ -1,9 +1,17 @@
-//! Assembles access units from the payloads of H.264 and H.265.
+//! Assembles access units from the payloads of H.264 (RFC 6184: single units, STAP-A and FU-A) and of H.265 (RFC 7798:
+//! single units, AP and FU, in the order of decoding).
 
 use super::super::rtp::Sequenced;
 use super::super::sdp::MAX_PARAMETER_SET;
 use super::annex_b::{self, NalCodec, NalUnitKind, START_CODE, Slice};
-use super::{About, MAX_PICTURE, Pictures, payload};
+use super::{Encoded, MAX_PICTURE, Pictures};
+
+const STAP_A: u8 = 24;
+const FU_A: u8 = 28;
+const AP: u8 = 48;
+const FU: u8 = 49;
+const START: u8 = 0x80;
+const END: u8 = 0x40;
 
 /// The most parameter sets that are kept.
 const MAX_SETS: usize = 32;
@@ -18,8 +26,7 @@ struct ParameterSet {
 /// The access unit that is being assembled.
 #[derive(Debug, Default)]
 struct Open {
-    bytes: Vec<u8>,
-    about: About,
+    picture: Encoded,
     /// Where the unfinished NAL unit begins, behind its start code.
     nal: Option<usize>,
     has_slice: bool,
@@ -87,7 +94,7 @@ impl AccessUnitAssembler {
             self.pictures.restart();
             (self.ended, self.ignores_markers, self.skips_fragments) = (None, false, true);
         }
-        let is_other = packet.timestamp != self.open.about.timestamp;
+        let is_other = packet.timestamp != self.open.picture.timestamp;
         if sequenced.lost_before > 0 {
             self.lost(is_other);
         }
@@ -98,13 +105,13 @@ impl AccessUnitAssembler {
             self.finish();
             self.ended = None;
         }
-        let is_first = self.open.bytes.is_empty();
-        self.open.about.came(sequenced.arrival, is_first);
+        let is_first = self.open.picture.bytes.is_empty();
+        self.open.picture.came(sequenced.arrival, is_first);
         // Units that came before any slice belong to the picture behind them, also where the time stamps differ.
-        self.open.about.timestamp = packet.timestamp;
+        self.open.picture.timestamp = packet.timestamp;
         match self.format {
-            NalCodec::H264 => payload::h264(self, packet.payload),
-            NalCodec::H265 => payload::h265(self, packet.payload),
+            NalCodec::H264 => h264(self, packet.payload),
+            NalCodec::H265 => h265(self, packet.payload),
         }
         let is_end = packet.marker && self.open.nal.is_none() && self.open.has_slice;
         if is_end && !self.ignores_markers {
@@ -114,7 +121,7 @@ impl AccessUnitAssembler {
     }
 
     /// Takes a complete NAL unit.
-    pub(super) fn whole(&mut self, nal: &[u8]) {
+    fn whole(&mut self, nal: &[u8]) {
         if !nal.is_empty() {
             self.begin(&nal[..1]);
             self.go_on(&nal[1..]);
@@ -123,31 +130,31 @@ impl AccessUnitAssembler {
     }
 
     /// Begins a NAL unit by its header.
-    pub(super) fn begin(&mut self, header: &[u8]) {
+    fn begin(&mut self, header: &[u8]) {
         self.end();
         self.skips_fragments = false;
         if self.format.is_random_access(header[0]) {
             self.insert_sets();
         }
         self.append(&START_CODE);
-        self.open.nal = Some(self.open.bytes.len());
+        self.open.nal = Some(self.open.picture.bytes.len());
         self.append(header);
     }
 
     /// Continues the open NAL unit, where there is one.
-    pub(super) fn go_on(&mut self, bytes: &[u8]) {
+    fn go_on(&mut self, bytes: &[u8]) {
         match self.open.nal {
             Some(_) => self.append(bytes),
-            None => self.open.about.is_damaged |= !self.skips_fragments,
+            None => self.open.picture.is_damaged |= !self.skips_fragments,
         }
     }
 
     /// Ends the open NAL unit, where there is one.
-    pub(super) fn end(&mut self) {
+    fn end(&mut self) {
         let Some(begin) = self.open.nal.take() else {
             return;
         };
-        let bytes = std::mem::take(&mut self.open.bytes);
+        let bytes = std::mem::take(&mut self.open.picture.bytes);
         let nal = bytes.get(begin..).unwrap_or_default();
         if nal
             .first()
@@ -158,12 +165,12 @@ impl AccessUnitAssembler {
             // Some cameras send a byte stream in place of a NAL unit: parameter sets and the slice in one.
             annex_b::units(nal).for_each(|nal| self.note_nal_unit(nal));
         }
-        self.open.bytes = bytes;
+        self.open.picture.bytes = bytes;
     }
 
     /// Marks the access unit as damaged, where a payload cannot be parsed.
-    pub(super) fn broken(&mut self) {
-        self.open.about.is_damaged = true;
+    fn broken(&mut self) {
+        self.open.picture.is_damaged = true;
     }
 
     fn note_nal_unit(&mut self, nal: &[u8]) {
@@ -182,8 +189,8 @@ impl AccessUnitAssembler {
         if !open.has_slice {
             if !slice.is_first {
                 // The picture's head is lost, or was given out already because of a marker.
-                open.about.is_damaged = true;
-                let is_rest = self.ended == Some(open.about.timestamp);
+                open.picture.is_damaged = true;
+                let is_rest = self.ended == Some(open.picture.timestamp);
                 self.ignores_markers |= is_rest && !self.pictures.has_loss;
             }
             open.is_intra = true;
@@ -198,7 +205,7 @@ impl AccessUnitAssembler {
         self.end();
         self.skips_fragments = true;
         if self.open.has_slice {
-            self.open.about.is_damaged = true;
+            self.open.picture.is_damaged = true;
             if is_other {
                 self.finish();
             }
@@ -218,19 +225,17 @@ impl AccessUnitAssembler {
             return;
         }
         let has_sequence = open.sets & 1 << 1 != 0;
-        open.about.is_key = open.is_random_access || has_sequence && open.is_intra;
-        self.pictures.give(&mut open.bytes, open.about);
+        open.picture.is_key = open.is_random_access || has_sequence && open.is_intra;
+        self.pictures.give(&mut open.picture);
         self.discard();
     }
 
     /// Forgets the open access unit.
     fn discard(&mut self) {
-        let mut bytes = std::mem::take(&mut self.open.bytes);
+        let mut bytes = std::mem::take(&mut self.open.picture.bytes);
         bytes.clear();
-        self.open = Open {
-            bytes,
-            ..Open::default()
-        };
+        self.open = Open::default();
+        self.open.picture.bytes = bytes;
     }
 
     /// Parameter sets that the access unit lacks so far.
@@ -238,10 +243,10 @@ impl AccessUnitAssembler {
         let had = self.open.sets;
         let open = &mut self.open;
         for set in self.sets.iter().filter(|set| had & 1 << set.rank == 0) {
-            let length = open.bytes.len() + START_CODE.len() + set.bytes.len();
+            let length = open.picture.bytes.len() + START_CODE.len() + set.bytes.len();
             if length <= MAX_PICTURE {
-                open.bytes.extend_from_slice(&START_CODE);
-                open.bytes.extend_from_slice(&set.bytes);
+                open.picture.bytes.extend_from_slice(&START_CODE);
+                open.picture.bytes.extend_from_slice(&set.bytes);
                 open.sets |= 1 << set.rank;
             }
         }
@@ -249,10 +254,62 @@ impl AccessUnitAssembler {
 
     fn append(&mut self, bytes: &[u8]) {
         let open = &mut self.open;
-        if open.bytes.len() + bytes.len() <= MAX_PICTURE {
-            open.bytes.extend_from_slice(bytes);
+        if open.picture.bytes.len() + bytes.len() <= MAX_PICTURE {
+            open.picture.bytes.extend_from_slice(bytes);
         } else {
             open.is_too_long = true;
         }
+    }
+}
+
+/// Takes the payload of a packet of H.264.
+fn h264(assembler: &mut AccessUnitAssembler, payload: &[u8]) {
+    match payload {
+        // Some cameras send empty payloads, which mean nothing.
+        [] => {}
+        [header, ..] if (1..STAP_A).contains(&(header & 0x1f)) => assembler.whole(payload),
+        [header, rest @ ..] if header & 0x1f == STAP_A => aggregate(assembler, rest),
+        [indicator, flags, rest @ ..] if indicator & 0x1f == FU_A => {
+            fragment(assembler, *flags, &[indicator & 0xe0 | flags & 0x1f], rest);
+        }
+        _ => assembler.broken(),
+    }
+}
+
+/// Takes the payload of a packet of H.265.
+fn h265(assembler: &mut AccessUnitAssembler, payload: &[u8]) {
+    match payload {
+        [] => {}
+        [first, _, ..] if first >> 1 & 0x3f < AP => assembler.whole(payload),
+        [first, _, rest @ ..] if first >> 1 & 0x3f == AP => aggregate(assembler, rest),
+        [first, second, flags, rest @ ..] if first >> 1 & 0x3f == FU => {
+            let header = [first & 0x81 | (flags & 0x3f) << 1, *second];
+            fragment(assembler, *flags, &header, rest);
+        }
+        _ => assembler.broken(),
+    }
+}
+
+/// NAL units, each behind its length of 16 bits (RFC 6184, section 5.7.1; RFC 7798, section 4.4.2).
+fn aggregate(assembler: &mut AccessUnitAssembler, mut rest: &[u8]) {
+    while let Some((length, after)) = rest.split_first_chunk::<2>() {
+        let length = usize::from(u16::from_be_bytes(*length));
+        let Some((nal, after)) = after.split_at_checked(length) else {
+            assembler.broken();
+            return;
+        };
+        assembler.whole(nal);
+        rest = after;
+    }
+}
+
+/// A part of a NAL unit, which has that header.
+fn fragment(assembler: &mut AccessUnitAssembler, flags: u8, header: &[u8], part: &[u8]) {
+    if flags & START != 0 {
+        assembler.begin(header);
+    }
+    assembler.go_on(part);
+    if flags & END != 0 {
+        assembler.end();
     }
 }

@@ -4,7 +4,7 @@
 pub(crate) mod tables;
 
 use super::super::rtp::Sequenced;
-use super::{About, MAX_PICTURE, Pictures};
+use super::{Encoded, MAX_PICTURE, Pictures};
 
 /// Qualities from here on bring quantisation tables of their own.
 const OWN_TABLES: u8 = 128;
@@ -53,8 +53,7 @@ impl Header {
 /// Assembles JPEG pictures from RTP payloads (RFC 2435).
 #[derive(Debug, Default)]
 pub(super) struct JpegAssembler {
-    bytes: Vec<u8>,
-    about: About,
+    picture: Encoded,
     /// Bytes of data that have come; `None` where no picture has begun.
     filled: Option<usize>,
     /// The tables of each quality that has its own: a bit for each table of 16-bit values, and the bytes.
@@ -75,26 +74,26 @@ impl JpegAssembler {
             self.filled = None;
             self.pictures.restart();
         }
-        let is_other = packet.timestamp != self.about.timestamp;
-        self.about.is_damaged |= sequenced.lost_before > 0;
+        let is_other = packet.timestamp != self.picture.timestamp;
+        self.picture.is_damaged |= sequenced.lost_before > 0;
         if is_other {
             // The marker is lost, or the camera sets none.
             self.finish();
         }
         self.pictures.has_loss |= sequenced.lost_before > 0;
         let Some((header, rest)) = Header::parse(packet.payload) else {
-            self.about.is_damaged = true;
+            self.picture.is_damaged = true;
             return;
         };
         let data = match (header.offset, self.filled) {
             (0, None) => {
                 let begun = self.begin(&header, rest);
-                self.about.timestamp = packet.timestamp;
-                self.about.came(sequenced.arrival, true);
+                self.picture.timestamp = packet.timestamp;
+                self.picture.came(sequenced.arrival, true);
                 begun
             }
             (offset, Some(filled)) if offset >= filled && offset > 0 => {
-                self.about.is_damaged |= offset > filled;
+                self.picture.is_damaged |= offset > filled;
                 Some(rest)
             }
             // The picture's head is lost, or the fragment came before.
@@ -103,14 +102,14 @@ impl JpegAssembler {
         let (Some(data), Some(filled)) = (data, self.filled) else {
             return;
         };
-        if self.bytes.len() + data.len() > MAX_PICTURE {
+        if self.picture.bytes.len() + data.len() > MAX_PICTURE {
             self.filled = None;
             self.pictures.given_up += 1;
             return;
         }
-        self.bytes.extend_from_slice(data);
+        self.picture.bytes.extend_from_slice(data);
         self.filled = Some(filled.max(header.offset) + data.len());
-        self.about.came(sequenced.arrival, false);
+        self.picture.came(sequenced.arrival, false);
         if packet.marker {
             self.finish();
         }
@@ -118,9 +117,10 @@ impl JpegAssembler {
 
     /// Writes the headers of a picture; returns the bytes behind the tables in the packet, where tables are known.
     fn begin<'a>(&mut self, header: &Header, mut rest: &'a [u8]) -> Option<&'a [u8]> {
-        self.about = About {
+        self.picture = Encoded {
+            bytes: std::mem::take(&mut self.picture.bytes),
             is_key: true,
-            ..About::default()
+            ..Encoded::default()
         };
         // RFC 2435, 4.2: a quality that a formula turns into tables is 1 to 99.
         let tables = if header.quality < OWN_TABLES {
@@ -136,11 +136,11 @@ impl JpegAssembler {
             rest = after;
             self.tables_of(header.quality, start[1], bytes)?
         };
-        self.bytes.clear();
+        self.picture.bytes.clear();
         let is_420 = header.kind & 0x3f == 1;
         let size = (u16::from(header.width) * 8, u16::from(header.height) * 8);
         tables::write_headers(
-            &mut self.bytes,
+            &mut self.picture.bytes,
             &tables.bytes,
             tables.precision,
             size,
@@ -173,12 +173,12 @@ impl JpegAssembler {
 
     fn finish(&mut self) {
         if self.filled.take().is_some() {
-            if !self.bytes.ends_with(&[0xff, 0xd9]) {
-                self.bytes.extend_from_slice(&[0xff, 0xd9]);
+            if !self.picture.bytes.ends_with(&[0xff, 0xd9]) {
+                self.picture.bytes.extend_from_slice(&[0xff, 0xd9]);
             }
-            self.pictures.give(&mut self.bytes, self.about);
+            self.pictures.give(&mut self.picture);
         }
-        self.about.is_damaged = false;
+        self.picture.is_damaged = false;
     }
 }
 

@@ -3,10 +3,10 @@
 use kadenz_rt::clock::MonotonicTime;
 use proptest::prelude::*;
 
-use super::super::super::Coding;
-use super::super::super::rtp::{Packet, Reorder, ReorderLimits, Sequenced};
-use super::super::super::sdp::Video;
-use super::super::{Depacketizer, Encoded, MAX_PICTURE};
+use super::super::Coding;
+use super::super::rtp::{Packet, Reorder, ReorderLimits, Sequenced};
+use super::super::sdp::Video;
+use super::{Depacketizer, Encoded, MAX_PICTURE};
 
 const SPS: &[u8] = &[0x67, 77, 0, 31, 0x88];
 const PPS: &[u8] = &[0x68, 0x88];
