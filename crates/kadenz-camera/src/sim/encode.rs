@@ -53,6 +53,7 @@ mod h264 {
 
     use super::super::{Options, SimError};
     use crate::source::test_pattern::Pattern;
+    use crate::wire::video::annex_b::{self, NalCodec};
 
     /// openh264's encoder with cameras' usual settings: constrained baseline, a key at fixed intervals, one reference.
     pub(crate) struct H264Encoder {
@@ -101,21 +102,9 @@ mod h264 {
             self.count += 1;
             let encoded = self.encoder.encode(&planes);
             let encoded = encoded.map_err(|error| SimError::Encoder(error.to_string()))?;
-            let mut units = Vec::new();
-            for layer in (0..encoded.num_layers()).filter_map(|at| encoded.layer(at)) {
-                for unit in (0..layer.nal_count()).filter_map(|at| layer.nal_unit(at)) {
-                    units.push(without_start_code(unit).to_vec());
-                }
-            }
-            let is_key = units
-                .iter()
-                .any(|unit| unit.first().is_some_and(|it| it & 31 == 5));
-            Ok((is_key, units))
+            let stream = encoded.to_vec();
+            let units = annex_b::units(&stream).map(<[u8]>::to_vec).collect();
+            Ok((NalCodec::H264.is_key(&stream), units))
         }
-    }
-
-    fn without_start_code(unit: &[u8]) -> &[u8] {
-        let unit = unit.strip_prefix(&[0]).unwrap_or(unit);
-        unit.strip_prefix(&[0, 0, 1]).unwrap_or(unit)
     }
 }

@@ -46,7 +46,7 @@ pub use jpeg::JpegEncoder;
 pub use pace::{MAX_LATENESS, Sent};
 pub use script::{Event, Fault, Script, ScriptError};
 
-use crate::picture::{PictureError, Size};
+use crate::picture::Size;
 use stream::Stream;
 
 /// How pictures are served.
@@ -128,14 +128,6 @@ pub enum SimError {
         /// The system's error.
         source: io::Error,
     },
-}
-
-impl SimError {
-    fn from_picture(error: &PictureError) -> Self {
-        Self::Options(format!(
-            "{error}; with a barcode sides are even, and at least 64x132"
-        ))
-    }
 }
 
 /// What all threads of a camera share.

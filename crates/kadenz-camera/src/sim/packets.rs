@@ -3,11 +3,12 @@
 use kadenz_rt::clock::WallTime;
 use kadenz_rt::random::Random;
 
+use crate::wire::rtp::{Packet, rtcp};
+use crate::wire::rtsp::{FRAME_HEADER, frame_header};
+
 /// Bytes of an RTP payload: what an Ethernet frame carries with room for a VPN's headers.
 const MAX_PAYLOAD: usize = 1400;
 const RTP_HEADER: usize = 12;
-/// `$`, channel, length (RFC 2326, section 10.12).
-pub(super) const INTERLEAVED: usize = 4;
 /// The payload type that the SDP names.
 pub(super) const PAYLOAD_TYPE: u8 = 96;
 /// Ticks a second of the RTP timestamps.
@@ -35,10 +36,31 @@ impl Packets {
             .map(|(begin, end)| &self.bytes[*begin..*end])
     }
 
-    fn clear(&mut self) {
+    /// The bytes of each packet alone, as UDP wants them.
+    pub(super) fn datagrams(&self) -> impl Iterator<Item = &[u8]> {
+        self.each().map(|packet| &packet[FRAME_HEADER..])
+    }
+
+    /// All packets, one behind the other, as TCP wants them.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(super) fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
     }
+
+    /// Adds a packet with its interleaved header.
+    pub(super) fn push(&mut self, packet: &[u8]) {
+        self.bytes.extend(packet);
+        self.ends.push(self.bytes.len());
+    }
+}
+
+/// Whether a NAL unit is a parameter set of a sequence or a picture.
+pub(super) fn is_parameter_set(unit: &[u8]) -> bool {
+    matches!(unit.first().map(|it| it & 31), Some(7 | 8))
 }
 
 /// The sender of one stream.
@@ -70,8 +92,8 @@ impl RtpSender {
     /// section 5.8).
     pub(super) fn packetize(&mut self, units: &[Vec<u8>], timestamp: u32) -> &Packets {
         self.packets.clear();
-        let is_parameters = |unit: &&Vec<u8>| matches!(unit.first().map(|it| it & 31), Some(7 | 8));
-        let parameters = units.iter().take_while(is_parameters).count();
+        let sets = units.iter().take_while(|unit| is_parameter_set(unit));
+        let parameters = sets.count();
         let mut rest = units;
         let length: usize = units[..parameters].iter().map(|unit| unit.len() + 2).sum();
         if parameters > 1 && length < MAX_PAYLOAD {
@@ -114,15 +136,19 @@ impl RtpSender {
     }
 
     fn push(&mut self, payload: &[u8], timestamp: u32, is_marked: bool) {
+        let packet = Packet {
+            marker: is_marked,
+            payload_type: PAYLOAD_TYPE,
+            sequence: self.sequence,
+            timestamp,
+            ssrc: self.ssrc,
+            payload,
+        };
         let bytes = &mut self.packets.bytes;
-        bytes.extend([b'$', self.channel]);
-        bytes.extend(((RTP_HEADER + payload.len()) as u16).to_be_bytes());
-        bytes.extend([0x80, PAYLOAD_TYPE | u8::from(is_marked) << 7]);
-        bytes.extend(self.sequence.to_be_bytes());
-        bytes.extend(timestamp.to_be_bytes());
-        bytes.extend(self.ssrc.to_be_bytes());
-        bytes.extend(payload);
-        self.packets.ends.push(self.packets.bytes.len());
+        let length = (RTP_HEADER + payload.len()) as u16;
+        bytes.extend(frame_header(self.channel, length));
+        packet.write(bytes);
+        self.packets.ends.push(bytes.len());
         self.sequence = self.sequence.wrapping_add(1);
         self.packets_sent = self.packets_sent.wrapping_add(1);
         self.bytes_sent = self.bytes_sent.wrapping_add(payload.len() as u32);
@@ -131,9 +157,8 @@ impl RtpSender {
     /// A sender report with a name (RFC 3550, sections 6.4.1 and 6.5), behind its interleaved header: `timestamp` was
     /// taken at `wall`.
     pub(super) fn report(&self, timestamp: u32, wall: WallTime) -> Vec<u8> {
-        const BETWEEN_1900_AND_1970_S: i64 = 2_208_988_800;
         let ns = wall.as_unix_ns();
-        let seconds = ns.div_euclid(1_000_000_000) + BETWEEN_1900_AND_1970_S;
+        let seconds = ns.div_euclid(1_000_000_000) + rtcp::NTP_TO_UNIX;
         let fraction = (ns.rem_euclid(1_000_000_000) as u64) << 32;
         let fraction = fraction / 1_000_000_000;
         let words = [
@@ -144,14 +169,11 @@ impl RtpSender {
             self.packets_sent,
             self.bytes_sent,
         ];
-        // Sender report of 6 words after its header; a source description with a name of 6 bytes.
-        let mut report = vec![0x80, 200, 0, 6];
+        // Sender report of 6 words after its header.
+        let mut report = vec![0x80, rtcp::SENDER_REPORT, 0, 6];
         report.extend(words.iter().flat_map(|word| word.to_be_bytes()));
-        report.extend([0x81, 202, 0, 4]);
-        report.extend(self.ssrc.to_be_bytes());
-        report.extend(b"\x01\x06kadenz\0\0\0\0");
-        let mut framed = vec![b'$', self.channel + 1];
-        framed.extend((report.len() as u16).to_be_bytes());
+        report.extend(rtcp::description(self.ssrc));
+        let mut framed = frame_header(self.channel + 1, report.len() as u16).to_vec();
         framed.extend(report);
         framed
     }
@@ -209,7 +231,7 @@ mod tests {
             let sequence = u16::from_be_bytes([packet[6], packet[7]]);
             assert_eq!(sequence, 65535_u16.wrapping_add(index as u16));
             assert_eq!(packet[5] >> 7 == 1, index + 1 == packets.len());
-            let payload = &packet[INTERLEAVED + RTP_HEADER..];
+            let payload = &packet[FRAME_HEADER + RTP_HEADER..];
             if index == 0 {
                 assert_eq!(payload, [24 | 0x60, 0, 3, 0x67, 1, 2, 0, 2, 0x68, 3]);
             } else {

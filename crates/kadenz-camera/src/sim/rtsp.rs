@@ -13,9 +13,10 @@ use kadenz_rt::random::Random;
 
 use super::SimContext;
 use super::pace::{FrameSink, pace};
-use super::packets::{INTERLEAVED, PAYLOAD_TYPE, RtpSender, rtp_time, with_faults};
+use super::packets::{PAYLOAD_TYPE, Packets, RtpSender, rtp_time, with_faults};
 use super::request::{Request, Requests, challenge};
 use super::stream::EncodedFrame;
+use crate::wire::rtsp::FRAME_HEADER;
 
 /// How packets reach a client, and the channel or sockets for it.
 enum ClientTransport {
@@ -250,9 +251,8 @@ struct Rtp<'a> {
     writer: &'a Mutex<TcpStream>,
     session: Session,
     random: Random,
-    /// The packets of the next picture as they are sent, with what TCP wants before each, and where each ends.
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
+    /// The packets of the next picture as they are sent.
+    packets: Packets,
     report_at: MonotonicTime,
 }
 
@@ -268,8 +268,7 @@ impl<'a> Rtp<'a> {
             writer,
             session,
             random: Random::new(shared.options.seed.rotate_left(17) ^ client),
-            bytes: Vec::new(),
-            ends: Vec::new(),
+            packets: Packets::default(),
             report_at: MonotonicTime::from_ns(0),
         }
     }
@@ -308,11 +307,9 @@ impl FrameSink for Rtp<'_> {
             .script
             .shares(self.shared.stream.elapsed(index));
         let packets = self.session.sender.packetize(&frame.units, timestamp);
-        self.bytes.clear();
-        self.ends.clear();
+        self.packets.clear();
         for packet in with_faults(packets.each(), shares, &mut self.random) {
-            self.bytes.extend(packet);
-            self.ends.push(self.bytes.len());
+            self.packets.push(packet);
         }
     }
 
@@ -323,18 +320,16 @@ impl FrameSink for Rtp<'_> {
         }
         match &self.session.transport {
             ClientTransport::Tcp(_) => {
-                write(self.writer, &self.bytes)?;
+                write(self.writer, self.packets.bytes())?;
                 report.map_or(Ok(()), |report| write(self.writer, &report))
             }
             ClientTransport::Udp { rtp, rtcp } => {
-                let mut begin = 0;
-                for end in &self.ends {
+                for datagram in self.packets.datagrams() {
                     // An error of a port at which no program listens is ignored: the client leaves by its connection.
-                    let _ = rtp.send(&self.bytes[begin + INTERLEAVED..*end]);
-                    begin = *end;
+                    let _ = rtp.send(datagram);
                 }
                 if let Some(report) = report {
-                    let _ = rtcp.send(&report[INTERLEAVED..]);
+                    let _ = rtcp.send(&report[FRAME_HEADER..]);
                 }
                 Ok(())
             }

@@ -8,10 +8,11 @@ use kadenz_rt::beat::{Beat, Interval};
 use kadenz_rt::clock::{MonotonicTime, now};
 
 use super::encode::Encoder;
+use super::packets::is_parameter_set;
 use super::script::Script;
 use super::{Options, SimError};
 use crate::barcode::Code;
-use crate::picture::Size;
+use crate::picture::{PictureError, Size};
 use crate::source::test_pattern::Pattern;
 
 /// An encoded picture of a simulated stream.
@@ -22,6 +23,31 @@ pub(super) struct EncodedFrame {
     pub(super) is_key: bool,
     /// H.264: NAL units without start codes. JPEG: one picture.
     pub(super) units: Vec<Vec<u8>>,
+}
+
+impl EncodedFrame {
+    /// Paints and encodes the picture `index` of a stream.
+    fn new(
+        encoder: &mut Encoder,
+        pattern: &mut Pattern,
+        beat: &Beat,
+        index: u64,
+        period_us: u32,
+    ) -> Result<Arc<Self>, SimError> {
+        // A number of 32 bits wraps after years.
+        let number = index as u32;
+        pattern.paint(Code {
+            number,
+            time_ns: beat.intended(index).as_ns(),
+            period_us,
+        });
+        let (is_key, units) = encoder.encode(pattern)?;
+        Ok(Arc::new(Self {
+            number,
+            is_key,
+            units,
+        }))
+    }
 }
 
 /// The pictures of one size.
@@ -49,6 +75,7 @@ enum FrameSource {
 }
 
 /// The newest pictures of an encoder on a thread of its own.
+#[derive(Default)]
 struct Live {
     newest: Mutex<VecDeque<(u64, Arc<EncodedFrame>)>>,
     more: Condvar,
@@ -63,21 +90,12 @@ impl Stream {
         let interval = options.rate.interval();
         let beat = Beat::at(now(), interval);
         let keys_every = u64::from(options.keys_every.max(1));
-        let script = options.script.clone();
         let Some(frames) = options.loop_frames else {
-            let newest = Mutex::new(VecDeque::new());
-            let kind = FrameSource::Live(Live {
-                newest,
-                more: Condvar::new(),
-            });
-            let begun = now();
-            return Ok(Self {
+            return Ok(Self::begin(
+                options,
                 beat,
-                begun,
-                keys_every,
-                script,
-                kind,
-            });
+                FrameSource::Live(Live::default()),
+            ));
         };
         // Whole groups of pictures, in whole microseconds.
         let frames = u64::from(frames).div_ceil(keys_every).max(1) * keys_every;
@@ -94,7 +112,7 @@ impl Stream {
             .map_err(|error| SimError::Options(error.to_string()))?;
         let beat = Beat::at(beat.start(), exact);
         let mut sizes = vec![options.size];
-        sizes.extend(script.sizes());
+        sizes.extend(options.script.sizes());
         let mut loops: Vec<Loop> = Vec::new();
         for size in sizes {
             if loops.iter().all(|it| it.size != size) {
@@ -102,15 +120,17 @@ impl Stream {
                 loops.push(Loop { size, frames });
             }
         }
-        let kind = FrameSource::Loops(loops);
-        let begun = now();
-        Ok(Self {
+        Ok(Self::begin(options, beat, FrameSource::Loops(loops)))
+    }
+
+    fn begin(options: &Options, beat: Beat, kind: FrameSource) -> Self {
+        Self {
             beat,
-            begun,
-            keys_every,
-            script,
+            begun: now(),
+            keys_every: u64::from(options.keys_every.max(1)),
+            script: options.script.clone(),
             kind,
-        })
+        }
     }
 
     /// When a picture is due, counted from `begun`; 0 where it was due before that.
@@ -124,8 +144,7 @@ impl Stream {
             return Vec::new();
         };
         let units = loops[0].frames[0].units.iter().map(Vec::as_slice);
-        let is_parameters = |unit: &&[u8]| matches!(unit.first().map(|it| it & 31), Some(7 | 8));
-        units.filter(is_parameters).collect()
+        units.filter(|unit| is_parameter_set(unit)).collect()
     }
 
     /// When a picture is meant to be sent.
@@ -170,8 +189,7 @@ impl Stream {
         };
         let interval = self.beat.interval().as_duration();
         let mut encoder = Encoder::new(options)?;
-        let mut pattern =
-            Pattern::new(options.size).map_err(|error| SimError::from_picture(&error))?;
+        let mut pattern = pattern(options.size)?;
         let mut index = self.first_after(now() + interval);
         while !is_over() {
             let size = self
@@ -179,22 +197,10 @@ impl Stream {
                 .size(self.elapsed(index))
                 .unwrap_or(options.size);
             if size != pattern.size() {
-                pattern = Pattern::new(size).map_err(|error| SimError::from_picture(&error))?;
+                pattern = self::pattern(size)?;
             }
-            pattern.paint(Code {
-                number: index as u32,
-                time_ns: self.due(index).as_ns(),
-                period_us: 0,
-            });
-            let (is_key, units) = encoder.encode(&pattern)?;
-            live.push(
-                index,
-                EncodedFrame {
-                    number: index as u32,
-                    is_key,
-                    units,
-                },
-            );
+            let frame = EncodedFrame::new(&mut encoder, &mut pattern, &self.beat, index, 0)?;
+            live.push(index, frame);
             // An encoder that is too slow leaves pictures out.
             index = self.first_after(now() + interval).max(index + 1);
             let begin = self.due(index) - interval * 2;
@@ -207,12 +213,12 @@ impl Stream {
 }
 
 impl Live {
-    fn push(&self, index: u64, frame: EncodedFrame) {
+    fn push(&self, index: u64, frame: Arc<EncodedFrame>) {
         let mut newest = crate::lock(&self.newest);
         if newest.len() == KEPT {
             newest.pop_front();
         }
-        newest.push_back((index, Arc::new(frame)));
+        newest.push_back((index, frame));
         self.more.notify_all();
     }
 
@@ -235,21 +241,15 @@ fn encode_loop(
     period_us: u32,
 ) -> Result<Vec<Arc<EncodedFrame>>, SimError> {
     let mut encoder = Encoder::new(options)?;
-    let mut pattern = Pattern::new(size).map_err(|error| SimError::from_picture(&error))?;
-    let encode = |index: u64| {
-        let number = index as u32;
-        let time_ns = beat.intended(index).as_ns();
-        pattern.paint(Code {
-            number,
-            time_ns,
-            period_us,
-        });
-        let (is_key, units) = encoder.encode(&pattern)?;
-        Ok(Arc::new(EncodedFrame {
-            number,
-            is_key,
-            units,
-        }))
+    let mut pattern = pattern(size)?;
+    (0..frames)
+        .map(|index| EncodedFrame::new(&mut encoder, &mut pattern, beat, index, period_us))
+        .collect()
+}
+
+fn pattern(size: Size) -> Result<Pattern, SimError> {
+    let refused = |error: PictureError| {
+        format!("{error}; with a barcode sides are even, and at least 64x132")
     };
-    (0..frames).map(encode).collect()
+    Pattern::new(size).map_err(|error| SimError::Options(refused(error)))
 }

@@ -1,9 +1,9 @@
 //! First line and header fields of RTSP (RFC 2326), HTTP/1.1 (RFC 9112) and the parts of a multipart body.
 
 /// The longest head, in bytes.
-pub const MAX_HEAD: usize = 16 << 10;
+const MAX_HEAD: usize = 16 << 10;
 
-/// A head is longer than [`MAX_HEAD`].
+/// A head is longer than 16 KiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a head of more than {MAX_HEAD} bytes")]
 pub struct HeadTooLong;

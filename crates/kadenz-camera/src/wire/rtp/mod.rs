@@ -55,7 +55,7 @@ impl<'a> Packet<'a> {
     }
 
     /// The packet as it goes over the wire, behind what is in `out`.
-    pub fn write(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
         let marker = if self.marker { 0x80 } else { 0 };
         out.extend_from_slice(&[0x80, marker | (self.payload_type & 0x7f)]);
         out.extend_from_slice(&self.sequence.to_be_bytes());

@@ -11,8 +11,8 @@ pub(crate) const REPORT_INTERVAL: Duration = Duration::from_secs(5);
 /// A sender report is no longer used after this: clocks drift apart.
 const REPORT_LASTS: Duration = Duration::from_secs(600);
 /// Seconds from 1900 to 1970.
-const NTP_TO_UNIX: i64 = 2_208_988_800;
-const SENDER_REPORT: u8 = 200;
+pub(crate) const NTP_TO_UNIX: i64 = 2_208_988_800;
+pub(crate) const SENDER_REPORT: u8 = 200;
 const RECEIVER_REPORT: u8 = 201;
 const SOURCE_DESCRIPTION: u8 = 202;
 const GOODBYE: u8 = 203;
@@ -195,7 +195,7 @@ pub(crate) fn empty_report(our_ssrc: u32) -> Vec<u8> {
 }
 
 /// The description of the sender, which every compound packet must hold (RFC 3550, section 6.5.1).
-fn description(our_ssrc: u32) -> Vec<u8> {
+pub(crate) fn description(our_ssrc: u32) -> Vec<u8> {
     let mut out = vec![0x81, SOURCE_DESCRIPTION, 0, 4];
     out.extend_from_slice(&our_ssrc.to_be_bytes());
     // CNAME, its length, and two to four zeroes at the end.

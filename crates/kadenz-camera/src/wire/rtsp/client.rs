@@ -8,8 +8,7 @@ use super::super::auth::Challenge;
 use super::super::head::{Head, parameter};
 use super::super::sdp::{SdpError, Video};
 use super::super::url::CameraUrl;
-use super::message;
-use super::transport::{GrantedTransport, Transport};
+use super::{GrantedTransport, Transport, message};
 
 /// How long a session lasts without a keep-alive where the camera does not say (RFC 2326, section 12.37).
 const DEFAULT_SESSION: Duration = Duration::from_secs(60);
@@ -277,8 +276,8 @@ impl Client {
         let Ok(length) = u16::try_from(bytes.len()) else {
             return;
         };
-        let [high, low] = length.to_be_bytes();
-        self.output.extend_from_slice(&[b'$', channel, high, low]);
+        self.output
+            .extend_from_slice(&message::frame_header(channel, length));
         self.output.extend_from_slice(bytes);
     }
 

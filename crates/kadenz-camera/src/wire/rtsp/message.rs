@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use super::super::head::{Head, HeadTooLong};
 
 /// The longest body, in bytes.
-pub const MAX_BODY: usize = 64 << 10;
+const MAX_BODY: usize = 64 << 10;
 /// Header of an interleaved frame: `$`, channel, length.
-const FRAME_HEADER: usize = 4;
+pub(crate) const FRAME_HEADER: usize = 4;
 /// An interleaved frame at its longest, and room for one read behind it.
 const CAPACITY: usize = 2 * (FRAME_HEADER + 65_535 + 1);
 
@@ -140,9 +140,14 @@ impl MessageReader {
     }
 }
 
+/// The header of an interleaved frame of so many bytes.
+pub(crate) fn frame_header(channel: u8, length: u16) -> [u8; FRAME_HEADER] {
+    let [high, low] = length.to_be_bytes();
+    [b'$', channel, high, low]
+}
+
 /// A request of the client in the wire format, without body.
-#[must_use]
-pub fn request(method: &str, uri: &str, sequence: u32, fields: &[(&str, &str)]) -> String {
+pub(super) fn request(method: &str, uri: &str, sequence: u32, fields: &[(&str, &str)]) -> String {
     let mut text = format!("{method} {uri} RTSP/1.0\r\nCSeq: {sequence}\r\n");
     for (name, value) in fields {
         // Writing to a string cannot fail.
@@ -152,8 +157,7 @@ pub fn request(method: &str, uri: &str, sequence: u32, fields: &[(&str, &str)]) 
 }
 
 /// The client's answer to a request of the server: `OPTIONS` is answered, anything else is not implemented.
-#[must_use]
-pub fn answer(request: &Head) -> String {
+pub(super) fn answer(request: &Head) -> String {
     let is_known = ["OPTIONS ", "REDIRECT "];
     let is_known = is_known
         .iter()
