@@ -119,7 +119,7 @@ impl FfmpegProgram {
     /// # Errors
     /// [`SourceError`], where there is no such program, or the URL looks like an option.
     pub(crate) fn open(url: &str) -> Result<Self, SourceError> {
-        let shown = without_credentials(url);
+        let shown = super::without_credentials(url);
         if url.starts_with('-') {
             return Err(SourceError {
                 cause: format!("`{shown}` looks like an option of ffmpeg"),
@@ -265,23 +265,17 @@ fn read_all(pipe: ChildStdout, shared: &SharedMailbox) {
 fn read_pictures(mut pipe: impl BufRead, shared: &SharedMailbox) -> Result<(), String> {
     let said = |error: std::io::Error| error.to_string();
     let mut line = String::new();
-    pipe.by_ref()
-        .take(MAX_LINE)
-        .read_line(&mut line)
-        .map_err(said)?;
-    if line.is_empty() {
-        return Ok(());
-    }
-    let format = Y4mHeader::parse(&line)?;
+    let mut format = None;
     loop {
         line.clear();
-        pipe.by_ref()
-            .take(MAX_LINE)
-            .read_line(&mut line)
-            .map_err(said)?;
-        if line.is_empty() {
+        let mut limited = pipe.by_ref().take(MAX_LINE);
+        if limited.read_line(&mut line).map_err(said)? == 0 {
             return Ok(());
         }
+        let Some(format) = format else {
+            format = Some(Y4mHeader::parse(&line)?);
+            continue;
+        };
         if !line.starts_with("FRAME") {
             return Err("its output has something else where a picture begins".to_owned());
         }
@@ -319,20 +313,9 @@ fn note_last_line(pipe: impl Read, said: &Mutex<String>) {
     let _ = std::io::copy(&mut pipe.into_inner(), &mut std::io::sink());
 }
 
-/// A text without the credentials of the URLs in it: what stands between `//` and `@`.
-fn without_credentials(text: &str) -> String {
-    let mut shown = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find("://") {
-        let (before, after) = rest.split_at(at + 3);
-        shown.push_str(before);
-        let end = after
-            .find(['/', ' ', '?', '\'', '"'])
-            .unwrap_or(after.len());
-        let host = after[..end].rfind('@').map_or(0, |at| at + 1);
-        rest = &after[host..];
-    }
-    shown + rest
+/// A line of the program without the credentials of the URLs in it.
+fn without_credentials(line: &str) -> String {
+    super::hide_credentials(line, &['/', ' ', '?', '\'', '"'])
 }
 
 #[cfg(test)]

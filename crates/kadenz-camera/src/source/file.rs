@@ -22,6 +22,16 @@ const PART: usize = 256 << 10;
 /// More files of a folder are not read.
 const MAX_FILES: usize = 1 << 20;
 
+const THERE: &str = "name a file or folder that is there and that you may read";
+
+fn unreadable(path: &Path, cause: &dyn std::fmt::Display, remedy: &str) -> SourceError {
+    SourceError {
+        cause: format!("cannot read {}: {cause}", path.display()),
+        remedy: remedy.to_owned(),
+        is_transient: false,
+    }
+}
+
 /// What a file holds, by its ending.
 fn coding_of(path: &Path) -> Option<Coding> {
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
@@ -60,8 +70,7 @@ impl FileSource {
     /// Whether this source reads a file or folder of this name, by its ending.
     #[must_use]
     pub(crate) fn is_for(text: &str) -> bool {
-        let text = text.strip_prefix("file://").unwrap_or(text);
-        let path = Path::new(text.split_once('?').map_or(text, |(path, _)| path));
+        let path = Path::new(super::path_and_query(text).0);
         path.is_dir() || coding_of(path).is_some()
     }
 
@@ -70,39 +79,33 @@ impl FileSource {
     /// # Errors
     /// [`SourceError`], where the file cannot be read, or is of another kind.
     pub(crate) fn open(text: &str) -> Result<Self, SourceError> {
-        let text = text.strip_prefix("file://").unwrap_or(text);
-        let (path, query) = text.split_once('?').unwrap_or((text, ""));
+        let (path, query) = super::path_and_query(text);
         let path = PathBuf::from(path);
-        let refused = |cause: &dyn std::fmt::Display, remedy: &str| SourceError {
-            cause: format!("cannot read {}: {cause}", path.display()),
-            remedy: remedy.to_owned(),
-            is_transient: false,
-        };
-        let there = "name a file or folder that is there and that you may read";
+        let refused =
+            |cause: &dyn std::fmt::Display, remedy: &str| unreadable(&path, cause, remedy);
         let rate = match query.strip_prefix("rate=") {
-            Some(rate) => rate.parse(),
-            None if query.is_empty() => "30Hz".parse(),
+            Some(rate) => rate,
+            None if query.is_empty() => "30Hz",
             None => {
-                return Err(refused(
-                    &format!("`{query}` is unknown here"),
-                    "write ?rate=30Hz",
-                ));
+                let cause = format!("`{query}` is unknown here");
+                return Err(refused(&cause, "write ?rate=30Hz"));
             }
         };
-        let rate: Rate = rate.map_err(|error| refused(&error, "write ?rate=30Hz"))?;
+        let rate = rate.parse::<Rate>();
+        let rate = rate.map_err(|error| refused(&error, "write ?rate=30Hz"))?;
         let (coding, input) = if path.is_dir() {
-            let files = pictures_in(&path).map_err(|error| refused(&error, there))?;
+            let files = pictures_in(&path).map_err(|error| refused(&error, THERE))?;
             (Coding::Jpeg, Input::Folder(files))
         } else {
             let coding = coding_of(&path).ok_or_else(|| {
                 let remedy = "name a .mjpeg, .h264 or .h265 file or a folder of .jpg files, or install the ffmpeg program";
                 refused(&"its kind is unknown", remedy)
             })?;
-            let file = File::open(&path).map_err(|error| refused(&error, there))?;
+            let file = File::open(&path).map_err(|error| refused(&error, THERE))?;
             (coding, Input::Stream(file))
         };
         let sleeper = sleep::open(SleeperKind::recommended(), SleeperOptions::default())
-            .map_err(|error| refused(&error, there))?;
+            .map_err(|error| refused(&error, THERE))?;
         Ok(Self {
             path,
             coding,
@@ -231,11 +234,8 @@ impl Source for FileSource {
             return Ok(Next::Nothing);
         }
         let first_byte = now();
-        let length = self.next_unit().map_err(|error| SourceError {
-            cause: format!("cannot read {}: {error}", self.path.display()),
-            remedy: "name a file or folder that is there and that you may read".to_owned(),
-            is_transient: false,
-        })?;
+        let length = self.next_unit();
+        let length = length.map_err(|error| unreadable(&self.path, &error, THERE))?;
         let Some(length) = length else {
             return Ok(Next::Ended);
         };

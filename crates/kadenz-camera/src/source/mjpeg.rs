@@ -2,8 +2,7 @@
 
 use kadenz_rt::clock::{self, MonotonicTime};
 
-use super::connection::Connection;
-use super::network::{self, OpenOutcome, permanent, transient};
+use super::network::{self, Connection, OpenOutcome, permanent, transient};
 use super::{Capture, Coding, Content, NetworkOptions, Next, Source, SourceError, Unit};
 use crate::wire::auth::Challenge;
 use crate::wire::chunked::Chunked;

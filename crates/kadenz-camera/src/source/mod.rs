@@ -2,7 +2,6 @@
 //!
 //! A [`Source`] is the trait; [`open`] chooses by URL.
 
-mod connection;
 pub(crate) mod ffmpeg_program;
 pub(crate) mod file;
 mod mjpeg;
@@ -105,19 +104,36 @@ pub fn open(url: &str, options: &NetworkOptions) -> Result<Box<dyn Source>, Sour
 /// A URL as it may be shown: without a user and a password.
 #[must_use]
 pub fn without_credentials(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return url.to_owned();
-    };
-    let end = rest.find(['/', '?']).unwrap_or(rest.len());
-    let (authority, path) = rest.split_at(end);
-    let host = authority
-        .rsplit_once('@')
-        .map_or(authority, |(_, host)| host);
-    match scheme {
+    match url.starts_with("test://") {
         // The part behind the at sign is a rate.
-        "test" => url.to_owned(),
-        _ => format!("{scheme}://{host}{path}"),
+        true => url.to_owned(),
+        false => hide_credentials(url, &['/', '?']),
     }
+}
+
+/// A text without what stands between `://` and `@` in it; one of `ends` ends the part of a URL that may hold it.
+fn hide_credentials(text: &str, ends: &[char]) -> String {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("://") {
+        let (before, after) = rest.split_at(at + 3);
+        shown.push_str(before);
+        let end = after.find(ends).unwrap_or(after.len());
+        let host = after[..end].rfind('@').map_or(0, |at| at + 1);
+        rest = &after[host..];
+    }
+    shown + rest
+}
+
+/// The path of a file or a device, and the options behind it: `film.mjpeg` and `rate=30Hz`.
+fn path_and_query(text: &str) -> (&str, &str) {
+    let text = text.strip_prefix("file://").unwrap_or(text);
+    text.split_once('?').unwrap_or((text, ""))
+}
+
+/// The options of a query.
+fn options(query: &str) -> impl Iterator<Item = &str> {
+    query.split('&').filter(|it| !it.is_empty())
 }
 
 /// A source of pictures.

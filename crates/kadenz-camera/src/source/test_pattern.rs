@@ -153,7 +153,7 @@ impl PatternUrl {
             rate: read_rate(rate)?,
             count: u64::MAX,
         };
-        for option in query.split('&').filter(|it| !it.is_empty()) {
+        for option in super::options(query) {
             match option.split_once('=') {
                 Some(("rate", rate)) => stated.rate = read_rate(rate)?,
                 Some(("count", count)) => {

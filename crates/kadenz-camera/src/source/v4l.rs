@@ -33,15 +33,14 @@ struct DeviceUrl {
 
 impl DeviceUrl {
     fn read(text: &str) -> Result<Self, String> {
-        let text = text.strip_prefix("file://").unwrap_or(text);
-        let (path, query) = text.split_once('?').unwrap_or((text, ""));
+        let (path, query) = super::path_and_query(text);
         let mut stated = Self {
             path: path.into(),
             size: None,
             interval: Duration::from_nanos(33_333_333),
             format: None,
         };
-        for option in query.split('&').filter(|it| !it.is_empty()) {
+        for option in super::options(query) {
             match option.split_once('=') {
                 Some(("size", size)) => {
                     let wrong = |error: PictureError| error.to_string();
@@ -188,9 +187,8 @@ impl V4lSource {
     /// Whether this source opens the device of this name.
     #[must_use]
     pub(crate) fn is_for(text: &str) -> bool {
-        let text = text.strip_prefix("file://").unwrap_or(text);
-        let path = Path::new(text.split_once('?').map_or(text, |(path, _)| path));
-        path.starts_with("/dev/v4l") || path.to_str().is_some_and(|it| it.starts_with("/dev/video"))
+        let (path, _) = super::path_and_query(text);
+        Path::new(path).starts_with("/dev/v4l") || path.starts_with("/dev/video")
     }
 
     /// Opens a device, and lets it capture.

@@ -10,8 +10,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 
 use self::datagrams::Datagrams;
 use self::flow::Flow;
-use super::connection::Connection;
-use super::network::{self, OpenOutcome, permanent, transient};
+use super::network::{self, Connection, OpenOutcome, permanent, transient};
 use super::{Capture, Content, NetworkOptions, Next, Source, SourceError, Unit};
 use crate::wire::rtp::ReorderCounts;
 use crate::wire::rtsp::{Client, Message, MessageReader, RtspError, RtspEvent, Transport};
