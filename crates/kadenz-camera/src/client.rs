@@ -17,7 +17,7 @@ use crate::server::{CameraServer, OpenSource, ServerError, ServerOptions, is_nam
 use crate::source::{self, NetworkOptions, SourceError};
 
 /// How long opening waits for the first frame, where nothing else is stated.
-pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often opening looks whether the ring exists.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// How often opening looks whether the camera has failed, while it waits for the first frame.
@@ -178,10 +178,7 @@ impl Camera {
         let wanted = Wanted::say(&memory)?;
         let end = clock::now() + options.timeout;
         loop {
-            let said = match &server {
-                Some(server) => Some(server.status()),
-                None => status::read(name),
-            };
+            let said = status_of(server.as_ref(), name);
             let wait = end.remaining(clock::now()).min(FAILURE_POLL_INTERVAL);
             match RingReader::open(&memory) {
                 Ok(ring) if ring.state() == RingState::InUse && ring.wait_beyond(0, wait) => {
@@ -353,11 +350,15 @@ impl Camera {
     /// The status of the camera's server; `None` where the server has ended. Calls the system.
     #[must_use]
     pub fn status(&self) -> Option<status::Status> {
-        match &self.server {
-            Some(server) => Some(server.status()),
-            None => status::read(&self.name),
-        }
+        status_of(self.server.as_ref(), &self.name)
     }
+}
+
+/// The status of a server of this process, or else of the one of that name.
+fn status_of(server: Option<&CameraServer>, name: &str) -> Option<status::Status> {
+    server
+        .map(CameraServer::status)
+        .or_else(|| status::read(name))
 }
 
 fn describe(status: Option<&status::Status>) -> String {

@@ -55,35 +55,15 @@ pub enum PictureError {
 impl Size {
     /// 640x480, 1280x720, 1920x1080 and 3840x2160, as the figures of \[Enner2017b\] name them.
     pub const NAMED: [(&'static str, Self); 4] = [
-        (
-            "480p",
-            Self {
-                width: 640,
-                height: 480,
-            },
-        ),
-        (
-            "720p",
-            Self {
-                width: 1280,
-                height: 720,
-            },
-        ),
-        (
-            "1080p",
-            Self {
-                width: 1920,
-                height: 1080,
-            },
-        ),
-        (
-            "4K",
-            Self {
-                width: 3840,
-                height: 2160,
-            },
-        ),
+        ("480p", Self::of(640, 480)),
+        ("720p", Self::of(1280, 720)),
+        ("1080p", Self::of(1920, 1080)),
+        ("4K", Self::of(3840, 2160)),
     ];
+
+    const fn of(width: u32, height: u32) -> Self {
+        Self { width, height }
+    }
 
     /// A size within the limits.
     ///

@@ -79,19 +79,11 @@ impl Code {
     /// `None` where the check is wrong.
     fn from_bytes(mut bytes: [u8; BYTES]) -> Option<Self> {
         scramble(&mut bytes);
-        let [head @ .., _, _, _, _] = &bytes;
-        let number = |range: std::ops::Range<usize>| {
-            bytes[range]
-                .iter()
-                .fold(0_u64, |value, byte| value << 8 | u64::from(*byte))
-        };
-        if u64::from(crc32fast::hash(head)) != number(16..20) {
-            return None;
-        }
-        Some(Self {
-            number: u32::try_from(number(0..4)).ok()?,
-            time_ns: number(4..12),
-            period_us: u32::try_from(number(12..16)).ok()?,
+        let word = |at: usize| u32::from_be_bytes(std::array::from_fn(|byte| bytes[at + byte]));
+        (crc32fast::hash(&bytes[..16]) == word(16)).then(|| Self {
+            number: word(0),
+            time_ns: u64::from(word(4)) << 32 | u64::from(word(8)),
+            period_us: word(12),
         })
     }
 }

@@ -172,7 +172,7 @@ impl CameraGroup {
                     member.find_candidates(is_fresh);
                 }
                 if member.candidates.is_empty() {
-                    return Err(member.stale(max_age));
+                    return Err(member.failed(member.camera.stale(max_age)));
                 }
             }
             match self.choose() {
@@ -208,7 +208,10 @@ impl CameraGroup {
             if left.is_zero() {
                 let member = &self.members[slowest];
                 return Err(match smallest {
-                    Duration::MAX => member.silent(timeout),
+                    Duration::MAX => member.failed(FrameError::Timeout {
+                        waited: timeout,
+                        why: member.camera.why(),
+                    }),
                     smallest => self.skewed(smallest),
                 });
             }
@@ -317,17 +320,6 @@ impl Member {
     fn frame(&self) -> Frame<'_> {
         let (count, info) = self.chosen;
         self.camera.ring.view(count, info)
-    }
-
-    fn stale(&self, max_age: Duration) -> FrameSetError {
-        self.failed(self.camera.stale(max_age))
-    }
-
-    fn silent(&self, waited: Duration) -> FrameSetError {
-        self.failed(FrameError::Timeout {
-            waited,
-            why: self.camera.why(),
-        })
     }
 
     fn failed(&self, error: FrameError) -> FrameSetError {

@@ -16,16 +16,12 @@ use crate::source::{Coding, Content, Unit};
 const MAX_SCANS: usize = 32;
 
 /// A decoder of JPEG pictures; every picture is a key.
+#[derive(Default)]
 pub(super) struct Jpeg {
     samples: Vec<u8>,
 }
 
 impl Jpeg {
-    pub(super) fn new() -> Self {
-        let samples = Vec::new();
-        Self { samples }
-    }
-
     fn samples_of(&mut self, jpeg: &[u8]) -> Result<(Size, ColorSpace), DecodeError> {
         let wrong = |cause: &dyn std::fmt::Display| DecodeError::new("JPEG", cause);
         let options = DecoderOptions::new_fast()

@@ -74,7 +74,7 @@ pub fn open(coding: Coding) -> Result<Box<dyn Decoder>, DecodeError> {
 /// Where this build has none; the error names a build that has one.
 pub fn open_own(coding: Coding) -> Result<Box<dyn Decoder>, DecodeError> {
     match coding {
-        Coding::Jpeg => Ok(Box::new(jpeg::Jpeg::new())),
+        Coding::Jpeg => Ok(Box::new(jpeg::Jpeg::default())),
         #[cfg(feature = "h264")]
         Coding::H264 => Ok(Box::new(h264::H264::new()?)),
         #[cfg(not(feature = "h264"))]

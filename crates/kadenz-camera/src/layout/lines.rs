@@ -49,9 +49,7 @@ impl Lines<'_> {
             }
         }
     }
-}
 
-impl Lines<'_> {
     /// The whole blocks of a line's three channels, and of the line behind it.
     #[inline(always)]
     pub(super) fn whole_lines(

@@ -151,7 +151,7 @@ impl Layout {
     ///
     /// # Errors
     /// [`LayoutError::Outside`].
-    pub fn region_of(&self, picture: Size) -> Result<Region, LayoutError> {
+    pub(crate) fn region_of(&self, picture: Size) -> Result<Region, LayoutError> {
         let Some(region) = self.region else {
             return Ok(Region {
                 size: picture,
@@ -199,7 +199,7 @@ impl Layout {
 
     /// The layout that has this [`file_name`](Self::file_name).
     #[must_use]
-    pub fn from_file_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_file_name(name: &str) -> Option<Self> {
         let (rest, scaled) = match name.split_once("_scaled-") {
             Some((rest, size)) => (rest, Some(size.parse().ok()?)),
             None => (name, None),
@@ -208,10 +208,16 @@ impl Layout {
             Some((name, region)) => (name, Some(region.replace('-', "+").parse().ok()?)),
             None => (rest, None),
         };
-        let (_, channels, order) = Self::NAMED.iter().find(|(known, ..)| *known == name)?;
+        Self::named(name, region, scaled)
+    }
+
+    /// The layout of these channels in this order.
+    fn named(name: &str, region: Option<Region>, scaled: Option<Size>) -> Option<Self> {
+        let mut known = Self::NAMED.into_iter();
+        let (_, channels, order) = known.find(|(known, ..)| *known == name)?;
         Some(Self {
-            channels: *channels,
-            order: *order,
+            channels,
+            order,
             region,
             scaled,
         })
@@ -264,14 +270,7 @@ impl FromStr for Layout {
             }
             None => (rest, None),
         };
-        let known = Self::NAMED.iter().find(|(known, ..)| *known == name);
-        let (_, channels, order) = *known.ok_or_else(|| LayoutError::Text(text.to_owned()))?;
-        Ok(Self {
-            channels,
-            order,
-            region,
-            scaled,
-        })
+        Self::named(name, region, scaled).ok_or_else(|| LayoutError::Text(text.to_owned()))
     }
 }
 

@@ -259,9 +259,7 @@ impl Common {
             if publisher.interval_ns > 0.0 {
                 status.rate_hz = 1e9 / publisher.interval_ns;
             }
-            if status.layouts.len() != publisher.layouts().len() {
-                status.layouts = publisher.layouts();
-            }
+            status.layouts = publisher.layouts();
             if let Some(trouble) = publisher.trouble.take() {
                 status.trouble = Some(trouble);
             }

@@ -38,6 +38,7 @@ pub(super) struct Pipeline {
 }
 
 /// Publishes pictures as frames in rings.
+#[derive(Default)]
 pub(super) struct Publisher {
     camera: String,
     fixed: Vec<Layout>,
@@ -71,14 +72,7 @@ impl Pipeline {
                 camera: camera.to_owned(),
                 fixed: fixed.to_vec(),
                 slots,
-                outputs: Vec::new(),
-                looks_at: MonotonicTime::default(),
-                counts: Counts::default(),
-                undecodable: 0,
-                size: None,
-                trouble: None,
-                previous_begin: None,
-                interval_ns: 0.0,
+                ..Publisher::default()
             },
         }
     }
