@@ -31,15 +31,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::picture::{PictureError, Size};
 
-/// Which channels, in which order.
+/// Which channels, in which order; a ring of frames states them by these numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Channels {
     /// Brightness alone, one byte a pixel.
-    Gray,
+    Gray = 0,
     /// Red, green, blue.
-    Rgb,
+    Rgb = 1,
     /// Blue, green, red.
-    Bgr,
+    Bgr = 2,
 }
 
 impl Channels {

@@ -9,7 +9,7 @@ use kadenz_rt::shared::Owner;
 use super::{
     FrameInfo, HEADER_BYTES, MAGIC, MAX_SLOTS, PIXELS_AT, RingError, Shape, VERSION, header,
 };
-use crate::layout::{Channels, Order};
+use crate::layout::Order;
 
 /// The one process that publishes frames under a name.
 ///
@@ -68,7 +68,7 @@ impl RingWriter {
             (header::WIDTH, u64::from(shape.size.width)),
             (header::HEIGHT, u64::from(shape.size.height)),
             (header::CHANNELS, shape.channels.count() as u64),
-            (header::CHANNEL_ORDER, channel_code(shape.channels)),
+            (header::CHANNEL_ORDER, shape.channels as u64),
             (header::ORDER, u64::from(shape.order == Order::ColumnMajor)),
             (header::BYTES, shape.bytes() as u64),
             (header::GENERATION, clock::now().as_ns()),
@@ -139,13 +139,5 @@ impl Drop for RingWriter {
         if self.owner.words()[header::STATE].load(Ordering::Relaxed) == 0 {
             self.end(2);
         }
-    }
-}
-
-pub(super) fn channel_code(channels: Channels) -> u64 {
-    match channels {
-        Channels::Gray => 0,
-        Channels::Rgb => 1,
-        Channels::Bgr => 2,
     }
 }

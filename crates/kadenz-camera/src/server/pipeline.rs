@@ -276,23 +276,21 @@ impl Output {
             .output_size(picture.size())
             .map_err(|error| error.to_string())?;
         let shape = Shape::of(&self.layout, size);
-        if self.ring.as_ref().is_some_and(|ring| ring.shape() != shape)
-            && let Some(ring) = self.ring.take()
-        {
+        if let Some(ring) = self.ring.take_if(|ring| ring.shape() != shape) {
             ring.replace();
         }
-        if self.ring.is_none() {
-            let name = ring_name(camera, &self.layout);
-            let ring = RingWriter::create(&name, shape, slots, interval);
-            self.ring = Some(ring.map_err(|error| error.to_string())?);
-        }
-        let (Some(ring), converter) = (&mut self.ring, &mut self.converter) else {
-            return Ok(());
+        let ring = match &mut self.ring {
+            Some(ring) => ring,
+            none => {
+                let name = ring_name(camera, &self.layout);
+                let ring = RingWriter::create(&name, shape, slots, interval);
+                none.insert(ring.map_err(|error| error.to_string())?)
+            }
         };
         let mut trouble = None;
         ring.publish(|bytes| {
             let started = clock::now();
-            if let Err(error) = converter.convert(picture, bytes) {
+            if let Err(error) = self.converter.convert(picture, bytes) {
                 trouble = Some(error.to_string());
                 return None;
             }

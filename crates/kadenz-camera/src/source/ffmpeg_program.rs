@@ -7,7 +7,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -93,12 +93,6 @@ struct Received {
 struct SharedMailbox {
     mailbox: Mutex<Mailbox>,
     changed: Condvar,
-}
-
-impl SharedMailbox {
-    fn mailbox(&self) -> MutexGuard<'_, Mailbox> {
-        lock(&self.mailbox)
-    }
 }
 
 /// A source that reads by the program `ffmpeg`.
@@ -187,12 +181,8 @@ impl FfmpegProgram {
         if end.is_empty() && said.is_empty() && self.has_begun {
             return Ok(Next::Ended);
         }
-        let cause = if said.is_empty() { end } else { said.as_str() };
-        let cause = if cause.is_empty() {
-            "it gave no picture"
-        } else {
-            cause
-        };
+        let mut causes = [said.as_str(), end, "it gave no picture"].into_iter();
+        let cause = causes.find(|it| !it.is_empty()).unwrap_or_default();
         Err(SourceError {
             cause: format!("ffmpeg gave up {}: {cause}", self.url),
             remedy: "see whether `ffmpeg -i` shows the stream".to_owned(),
@@ -203,7 +193,7 @@ impl FfmpegProgram {
 
 impl Source for FfmpegProgram {
     fn next(&mut self, until: MonotonicTime) -> Result<Next<'_>, SourceError> {
-        let mut mailbox = self.shared.mailbox();
+        let mut mailbox = lock(&self.shared.mailbox);
         if let Some(given) = self.given.take() {
             mailbox.spare = given.bytes;
         }
@@ -257,7 +247,7 @@ impl Drop for FfmpegProgram {
 
 fn read_all(pipe: ChildStdout, shared: &SharedMailbox) {
     let end = read_pictures(BufReader::with_capacity(1 << 20, pipe), shared).err();
-    shared.mailbox().end = Some(end.unwrap_or_default());
+    lock(&shared.mailbox).end = Some(end.unwrap_or_default());
     shared.changed.notify_all();
 }
 
@@ -280,7 +270,7 @@ fn read_pictures(mut pipe: impl BufRead, shared: &SharedMailbox) -> Result<(), S
             return Err("its output has something else where a picture begins".to_owned());
         }
         let first_byte = now();
-        let mut bytes = std::mem::take(&mut shared.mailbox().spare);
+        let mut bytes = std::mem::take(&mut lock(&shared.mailbox).spare);
         bytes.resize(format.bytes(), 0);
         pipe.read_exact(&mut bytes).map_err(said)?;
         let arrival = now();
@@ -290,7 +280,7 @@ fn read_pictures(mut pipe: impl BufRead, shared: &SharedMailbox) -> Result<(), S
             first_byte,
             arrival,
         };
-        let mut mailbox = shared.mailbox();
+        let mut mailbox = lock(&shared.mailbox);
         if let Some(older) = mailbox.newest.replace(received) {
             mailbox.missed += 1;
             mailbox.spare = older.bytes;
@@ -331,7 +321,7 @@ mod tests {
         let pipe = b"YUV4MPEG2 W3 H2 F30:1 Ip A1:1 C420jpeg XCOLORRANGE=FULL\nFRAME\n0123456789FRAME Ip\nabcdefghijFRAME\nab";
         let end = read_pictures(&pipe[..], &shared);
         assert!(end.is_err());
-        let mailbox = shared.mailbox();
+        let mailbox = lock(&shared.mailbox);
         assert_eq!(mailbox.missed, 1);
         let newest = mailbox.newest.as_ref().unwrap();
         let picture = newest.format.picture(&newest.bytes).unwrap();
@@ -376,6 +366,10 @@ mod tests {
     #[test]
     fn what_looks_like_an_option_is_refused() {
         assert!(FfmpegProgram::open("-version").is_err());
+        let Err(error) = FfmpegProgram::open("-i://me:a secret@host/x") else {
+            panic!("it was opened");
+        };
+        assert!(error.cause.contains("-i://host/x"), "{error}");
     }
 
     /// The program is not there everywhere.

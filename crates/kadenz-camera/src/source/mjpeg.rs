@@ -121,26 +121,20 @@ impl MjpegSource {
                 OTHER_URL,
             ));
         };
-        let location = head.field("Location");
-        match status {
-            200 => {
+        match (status, head.field("Location")) {
+            (200, _) => {
                 let content = head
                     .field("Content-Type")
                     .unwrap_or_default()
                     .to_ascii_lowercase();
-                if content.starts_with("image/") {
-                    return Err(permanent(
-                        url,
-                        &"the camera answers by one picture, not by a stream",
-                        OTHER_URL,
-                    ));
-                }
-                if content.starts_with("text/") {
-                    return Err(permanent(
-                        url,
-                        &"the camera answers by a page, not by pictures",
-                        OTHER_URL,
-                    ));
+                let others = [
+                    ("image/", "one picture, not by a stream"),
+                    ("text/", "a page, not by pictures"),
+                ];
+                let other = others.iter().find(|(kind, _)| content.starts_with(kind));
+                if let Some((_, what)) = other {
+                    let cause = format!("the camera answers by {what}");
+                    return Err(permanent(url, &cause, OTHER_URL));
                 }
                 let coding = head.field("Transfer-Encoding").unwrap_or_default();
                 self.chunked = coding
@@ -150,26 +144,21 @@ impl MjpegSource {
                 self.heard = clock::now();
                 Ok(Answer::Stream)
             }
-            401 => match Challenge::strongest(head.fields("WWW-Authenticate")) {
+            (401, _) => match Challenge::strongest(head.fields("WWW-Authenticate")) {
                 Some(challenge) => Ok(Answer::Challenge(challenge)),
                 None => {
                     let cause = "the camera requests a password neither by Basic nor by Digest with MD5 or SHA-256";
                     Err(permanent(url, &cause, "turn on Digest at the camera"))
                 }
             },
-            300..=399 if location.is_some() => {
-                Ok(Answer::Redirection(location.unwrap_or_default().to_owned()))
+            (300..=399, Some(location)) => Ok(Answer::Redirection(location.to_owned())),
+            _ => {
+                let cause = format!("the camera answers by {status}");
+                Err(match status {
+                    404 | 408 | 429 | 500.. => transient(url, &cause, OTHER_URL),
+                    _ => permanent(url, &cause, OTHER_URL),
+                })
             }
-            404 | 408 | 429 | 500.. => Err(transient(
-                url,
-                &format!("the camera answers by {status}"),
-                OTHER_URL,
-            )),
-            _ => Err(permanent(
-                url,
-                &format!("the camera answers by {status}"),
-                OTHER_URL,
-            )),
         }
     }
 

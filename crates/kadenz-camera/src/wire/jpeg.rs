@@ -110,7 +110,9 @@ impl Scanner {
                 };
                 self.state = JpegScannerState::Segment { left, begins_scan };
                 self.last_was_ff = false;
-                self.segment_end(left);
+                if left == 0 {
+                    self.after_segment(begins_scan);
+                }
             }
             JpegScannerState::Segment { begins_scan, .. } => {
                 // The segment has ended: this byte is the first behind it.
@@ -120,12 +122,6 @@ impl Scanner {
             }
         }
         None
-    }
-
-    fn segment_end(&mut self, left: usize) {
-        if let (0, JpegScannerState::Segment { begins_scan, .. }) = (left, self.state) {
-            self.after_segment(begins_scan);
-        }
     }
 
     fn after_segment(&mut self, begins_scan: bool) {

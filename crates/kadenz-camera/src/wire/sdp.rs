@@ -52,34 +52,19 @@ impl Video {
         let text = String::from_utf8_lossy(sdp);
         let mut sections = text.split("\nm=");
         let session_control = attribute(sections.next().unwrap_or_default(), "control");
-        let mut why = SdpError::NoVideo;
         let videos = sections.filter(|section| section.trim_start().starts_with("video"));
-        for section in videos {
-            match Self::of_section(section) {
-                Ok(video) => {
-                    let session_control = session_control.map(str::to_owned);
-                    return Ok(Self {
-                        session_control,
-                        ..video
-                    });
-                }
-                Err(error) => why = error,
-            }
-        }
-        Err(why)
+        let video = first_of(videos.map(Self::of_section))?;
+        Ok(Self {
+            session_control: session_control.map(str::to_owned),
+            ..video
+        })
     }
 
     fn of_section(section: &str) -> Result<Self, SdpError> {
         let first = section.lines().next().unwrap_or_default();
         let types = first.split_ascii_whitespace().skip(3);
-        let mut why = SdpError::NoVideo;
-        for payload_type in types.filter_map(|it| it.parse::<u8>().ok().filter(|it| *it < 128)) {
-            match Self::of_type(section, payload_type) {
-                Ok(video) => return Ok(video),
-                Err(error) => why = error,
-            }
-        }
-        Err(why)
+        let types = types.filter_map(|it| it.parse::<u8>().ok().filter(|it| *it < 128));
+        first_of(types.map(|payload_type| Self::of_type(section, payload_type)))
     }
 
     fn of_type(section: &str, payload_type: u8) -> Result<Self, SdpError> {
@@ -145,6 +130,18 @@ impl Video {
         let session = joined(&base, self.session_control.as_deref());
         (joined(&base, self.control.as_deref()), session)
     }
+}
+
+/// The first video that can be received, or else why the last one cannot.
+fn first_of(videos: impl Iterator<Item = Result<Video, SdpError>>) -> Result<Video, SdpError> {
+    let mut why = SdpError::NoVideo;
+    for video in videos {
+        match video {
+            Ok(video) => return Ok(video),
+            Err(error) => why = error,
+        }
+    }
+    Err(why)
 }
 
 /// Joins both parts as texts, also behind a query, since cameras expect that, and not by RFC 3986.

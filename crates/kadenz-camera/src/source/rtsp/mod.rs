@@ -103,7 +103,7 @@ impl RtspSource {
         let now = clock::now();
         self.client
             .time(now)
-            .map_err(|error| self.refused(&error))?;
+            .map_err(|error| refused(&self.url, &error))?;
         if let Some(flow) = &mut self.flow
             && let Some(report) = flow.due(now)
         {
@@ -143,7 +143,7 @@ impl RtspSource {
                 }
                 Some(Message::Request(head)) => Ok(client.request(&head)),
             };
-            let event = event.map_err(|error| self.refused(&error))?;
+            let event = event.map_err(|error| refused(&self.url, &error))?;
             self.handle_event(event);
             self.connection.send(&self.url, &self.client.output())?;
         }
@@ -200,10 +200,6 @@ impl RtspSource {
         let silent = self.heard + self.options.silence;
         let flow = self.flow.as_ref().map_or(silent, Flow::deadline);
         self.client.deadline().min(silent).min(flow)
-    }
-
-    fn refused(&self, error: &RtspError) -> SourceError {
-        refused(&self.url, error)
     }
 
     fn take(&mut self) -> Option<Encoded> {

@@ -74,6 +74,14 @@ struct Place {
     is_filled: bool,
 }
 
+impl Place {
+    fn fill(&mut self, bytes: &[u8], arrival: MonotonicTime) {
+        self.bytes.clear();
+        self.bytes.extend_from_slice(bytes);
+        (self.arrival, self.is_filled) = (arrival, true);
+    }
+}
+
 /// Puts packets into their order. Its memory is bounded: 128 packets, each as long as the longest that came.
 #[derive(Debug)]
 pub struct Reorder {
@@ -230,11 +238,8 @@ impl Reorder {
         if number - expected >= PLACES as u64 {
             if self.waiting > 0 {
                 // The waiting packets come first, and this one behind them.
-                let place = &mut self.beyond.1;
-                place.bytes.clear();
-                place.bytes.extend_from_slice(bytes);
-                (place.arrival, place.is_filled) = (arrival, true);
                 self.beyond.0 = number;
+                self.beyond.1.fill(bytes, arrival);
                 return;
             }
             self.skip(number - expected);
@@ -244,9 +249,7 @@ impl Reorder {
             self.counts.duplicated += 1;
             return;
         }
-        place.bytes.clear();
-        place.bytes.extend_from_slice(bytes);
-        (place.arrival, place.is_filled) = (arrival, true);
+        place.fill(bytes, arrival);
         self.waiting += 1;
         let number = number - WRAP;
         self.counts.reordered += u64::from(number < self.highest);

@@ -208,6 +208,7 @@ impl Client {
         let Some(pending) = self.pending.take_if(is_it) else {
             return Ok(None);
         };
+        let redirection = redirected(head);
         match (status, pending.method) {
             (100..=199, _) => {
                 self.pending = Some(pending);
@@ -215,9 +216,7 @@ impl Client {
             }
             (200..=299, method) => self.succeeded(method, head, body, now),
             (401, method) => self.challenged(method, pending.is_repeated, head, now),
-            (300..=399, _) if head.field("Location").is_some() => Ok(head
-                .field("Location")
-                .map(|it| RtspEvent::Redirected(it.to_owned()))),
+            (300..=399, _) if redirection.is_some() => Ok(redirection),
             // Not every camera sends over UDP; over TCP all do.
             (461, Method::SetUp) if self.transport == Transport::Udp => {
                 self.transport = Transport::Tcp;
@@ -240,8 +239,7 @@ impl Client {
         self.output
             .extend_from_slice(message::answer(head).as_bytes());
         let is_redirection = head.first_line().starts_with("REDIRECT ");
-        let location = head.field("Location").filter(|_| is_redirection)?;
-        Some(RtspEvent::Redirected(location.to_owned()))
+        redirected(head).filter(|_| is_redirection)
     }
 
     /// Sends a keep-alive, where one is due.
@@ -404,6 +402,11 @@ impl Client {
             is_repeated,
         });
     }
+}
+
+fn redirected(head: &Head) -> Option<RtspEvent> {
+    let location = head.field("Location")?;
+    Some(RtspEvent::Redirected(location.to_owned()))
 }
 
 fn refused(method: Method, status: u16) -> RtspError {
