@@ -244,7 +244,7 @@ impl Discover<'_> {
         self.as_probe().write_as(Kind::Discover, buffer)
     }
 
-    /// The probe of the same bytes, but for its kind.
+    /// The probe that has the same bytes, except for the kind.
     fn as_probe(&self) -> Probe<'_> {
         Probe {
             run: self.run,

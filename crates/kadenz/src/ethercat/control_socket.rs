@@ -36,7 +36,7 @@ mod linux {
 
     use kadenz_ethercat::running_loop::control_socket::ServerContext;
 
-    use super::super::network::SetOnDrop;
+    use super::super::running_network::SetOnDrop;
     use super::{ControlContext, ControlSocket, StopHandle};
 
     impl ControlSocket {

@@ -126,15 +126,6 @@ impl From<Arc<AtomicBool>> for StopHandle {
     }
 }
 
-/// Sets a flag when it is dropped, also after a panic.
-pub(super) struct SetOnDrop<'f>(pub(super) &'f AtomicBool);
-
-impl Drop for SetOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Release);
-    }
-}
-
 impl Network<'static> {
     /// Opens the segment that is plugged into a network interface, for example `eth1`. Linux; needs the right to raw
     /// frames (root, or CAP_NET_RAW).

@@ -10,7 +10,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::error::RunNetworkError;
 use super::io::{Flow, Io};
-use super::network::{Network, NetworkMonitor, RunRecording, SetOnDrop, StopHandle};
+use super::network::{Network, NetworkMonitor, RunRecording, StopHandle};
 use super::network_loop::NetworkReport;
 use super::shared_values::SharedValues;
 use crate::recording::Recording;
@@ -108,6 +108,15 @@ impl Network<'static> {
             interval,
             thread: Mutex::new(Some(thread)),
         })
+    }
+}
+
+/// Sets a flag when it is dropped, also after a panic.
+pub(super) struct SetOnDrop<'f>(pub(super) &'f AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
     }
 }
 
