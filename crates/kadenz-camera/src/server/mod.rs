@@ -322,12 +322,10 @@ impl Receiver {
             };
             let error = match end {
                 SourceEnd::Stopped => return,
-                SourceEnd::Ended if self.number == 0 => SourceError {
-                    cause: format!("{} ended before its first picture", self.options.url),
-                    remedy: "check that it is a video file or a folder of .jpg files, or that the camera sends"
-                        .to_owned(),
-                    is_transient: false,
-                },
+                SourceEnd::Ended if self.number == 0 => SourceError::permanent(
+                    format!("{} ended before its first picture", self.options.url),
+                    "check that it is a video file or a folder of .jpg files, or that the camera sends",
+                ),
                 SourceEnd::Ended => {
                     self.drain();
                     return self.common.update_status(true, |status| {
@@ -359,11 +357,8 @@ impl Receiver {
             let _ = sender.send((open, source));
         });
         if let Err(error) = spawned {
-            self.report_lost(&SourceError {
-                cause: format!("cannot start a thread: {error}"),
-                remedy: "end other programs".to_owned(),
-                is_transient: false,
-            });
+            let cause = format!("cannot start a thread: {error}");
+            self.report_lost(&SourceError::permanent(cause, "end other programs"));
             return None;
         }
         while !self.common.stops() {

@@ -115,11 +115,9 @@ impl FfmpegProgram {
     pub(crate) fn open(url: &str) -> Result<Self, SourceError> {
         let shown = super::without_credentials(url);
         if url.starts_with('-') {
-            return Err(SourceError {
-                cause: format!("`{shown}` looks like an option of ffmpeg"),
-                remedy: "write ./ before the name of a file".to_owned(),
-                is_transient: false,
-            });
+            let cause = format!("`{shown}` looks like an option of ffmpeg");
+            let remedy = "write ./ before the name of a file";
+            return Err(SourceError::permanent(cause, remedy));
         }
         let mut command = Command::new("ffmpeg");
         command.args(["-hide_banner", "-nostdin", "-nostats", "-loglevel", "error"]);
@@ -137,11 +135,10 @@ impl FfmpegProgram {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|error| SourceError {
-            cause: format!("cannot start the program ffmpeg for {shown}: {error}"),
-            remedy: "install ffmpeg (apt install ffmpeg), or use a source that needs none"
-                .to_owned(),
-            is_transient: false,
+        let mut child = command.spawn().map_err(|error| {
+            let cause = format!("cannot start the program ffmpeg for {shown}: {error}");
+            let remedy = "install ffmpeg (apt install ffmpeg), or use a source that needs none";
+            SourceError::permanent(cause, remedy)
         })?;
         let (shared, said) = (
             Arc::<SharedMailbox>::default(),
@@ -218,10 +215,9 @@ impl Source for FfmpegProgram {
             first_byte,
             arrival,
         } = self.given.insert(newest);
-        let picture = format.picture(bytes).map_err(|error| SourceError {
-            cause: format!("ffmpeg's picture is none: {error}"),
-            remedy: "install another version of ffmpeg".to_owned(),
-            is_transient: false,
+        let picture = format.picture(bytes).map_err(|error| {
+            let cause = format!("ffmpeg's picture is none: {error}");
+            SourceError::permanent(cause, "install another version of ffmpeg")
         })?;
         Ok(Next::Unit(Unit {
             content: Content::Picture(picture),

@@ -25,11 +25,7 @@ const MAX_FILES: usize = 1 << 20;
 const THERE: &str = "name a file or folder that is there and that you may read";
 
 fn unreadable(path: &Path, cause: &dyn std::fmt::Display, remedy: &str) -> SourceError {
-    SourceError {
-        cause: format!("cannot read {}: {cause}", path.display()),
-        remedy: remedy.to_owned(),
-        is_transient: false,
-    }
+    SourceError::permanent(format!("cannot read {}: {cause}", path.display()), remedy)
 }
 
 /// What a file holds, by its ending.

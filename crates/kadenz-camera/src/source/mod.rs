@@ -84,6 +84,17 @@ pub struct SourceError {
     pub is_transient: bool,
 }
 
+impl SourceError {
+    /// An error after which another try does not help.
+    pub(crate) fn permanent(cause: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            cause: cause.into(),
+            remedy: remedy.into(),
+            is_transient: false,
+        }
+    }
+}
+
 /// Opens the source that a URL or a file's name names: rtsp://, http:// (MJPEG), test://, /dev/video0, files and
 /// folders of pictures; all others by the program `ffmpeg`.
 ///

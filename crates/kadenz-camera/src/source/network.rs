@@ -81,24 +81,16 @@ pub(super) fn permanent(
     cause: &dyn std::fmt::Display,
     remedy: &str,
 ) -> SourceError {
-    SourceError {
-        is_transient: false,
-        ..transient(url, cause, remedy)
-    }
+    SourceError::permanent(format!("{url}: {cause}"), remedy)
 }
 
 /// A URL as a user wrote it.
 fn camera_url(text: &str) -> Result<CameraUrl, SourceError> {
     CameraUrl::parse(text).map_err(|error| {
-        let (cause, remedy) = match error.to_string().split_once("; ") {
-            Some((cause, remedy)) => (cause.to_owned(), remedy.to_owned()),
-            None => (error.to_string(), "write it as rtsp://HOST/PATH".to_owned()),
-        };
-        SourceError {
-            cause,
-            remedy,
-            is_transient: false,
-        }
+        let text = error.to_string();
+        let split = text.split_once("; ");
+        let (cause, remedy) = split.unwrap_or((&text, "write it as rtsp://HOST/PATH"));
+        SourceError::permanent(cause, remedy)
     })
 }
 

@@ -188,10 +188,9 @@ impl TestPattern {
     /// # Errors
     /// [`SourceError`], where the URL states no size or rate that can be painted.
     pub(crate) fn open(url: &str) -> Result<Self, SourceError> {
-        let wrong = |cause: String| SourceError {
-            cause: format!("`{url}` names no test pattern: {cause}"),
-            remedy: "write it as test://1920x1080@30".to_owned(),
-            is_transient: false,
+        let wrong = |cause: String| {
+            let cause = format!("`{url}` names no test pattern: {cause}");
+            SourceError::permanent(cause, "write it as test://1920x1080@30")
         };
         let stated = PatternUrl::read(url).map_err(wrong)?;
         let pattern = Pattern::new(stated.size).map_err(|_| {

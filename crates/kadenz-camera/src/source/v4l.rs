@@ -196,11 +196,8 @@ impl V4lSource {
     /// # Errors
     /// [`SourceError`] where the device is not there, or has no format that can be read.
     pub(crate) fn open(text: &str, options: &NetworkOptions) -> Result<Self, SourceError> {
-        let stated = DeviceUrl::read(text).map_err(|cause| SourceError {
-            cause: format!("{text}: {cause}"),
-            remedy: REMEDY.to_owned(),
-            is_transient: false,
-        })?;
+        let wrong = |cause: String| SourceError::permanent(format!("{text}: {cause}"), REMEDY);
+        let stated = DeviceUrl::read(text).map_err(wrong)?;
         let opened = VideoDevice::open(&stated.path);
         let mut device = opened.map_err(|error| stated.refused(&error))?;
         let (format, interval) = stated.set(&mut device)?;

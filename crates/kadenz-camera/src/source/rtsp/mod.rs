@@ -218,8 +218,8 @@ impl RtspSource {
         }
     }
 
-    /// Waits for the next picture, which becomes the current one.
-    fn wait(&mut self, until: MonotonicTime) -> Result<ReceivedMedia, SourceError> {
+    /// Waits for the next picture, which becomes the current one; returns what came in its place, if anything did.
+    fn wait(&mut self, until: MonotonicTime) -> Result<Option<Next<'static>>, SourceError> {
         let mut is_over = false;
         loop {
             // Bytes that have already come are cut into pictures first.
@@ -229,12 +229,12 @@ impl RtspSource {
             }
             if picture.is_some() {
                 self.current = picture;
-                return Ok(ReceivedMedia::Picture);
+                return Ok(None);
             }
             let said_goodbye = self.flow.as_ref().is_some_and(Flow::has_ended);
             // A goodbye by UDP may be forged: it counts only with the silence that follows.
             if said_goodbye && self.datagrams.is_none() {
-                return Ok(ReceivedMedia::End);
+                return Ok(Some(Next::Ended));
             }
             if self.redirection.is_some() {
                 return Err(transient(
@@ -245,14 +245,14 @@ impl RtspSource {
             }
             // Checked also while packets come that complete no picture.
             if is_over {
-                return Ok(ReceivedMedia::Nothing);
+                return Ok(Some(Next::Nothing));
             }
             self.attend()?;
             let came = self.receive(until.min(self.deadline()))?;
             let now = clock::now();
             if !came && now >= self.heard + self.options.silence {
                 if said_goodbye {
-                    return Ok(ReceivedMedia::End);
+                    return Ok(Some(Next::Ended));
                 }
                 return Err(network::silent(&self.url, self.options.silence, SILENT));
             }
@@ -276,21 +276,14 @@ impl RtspSource {
     }
 }
 
-enum ReceivedMedia {
-    Picture,
-    Nothing,
-    End,
-}
-
 impl Source for RtspSource {
     fn next(&mut self, until: MonotonicTime) -> Result<Next<'_>, SourceError> {
         if let (Some(picture), Some(flow)) = (self.current.take(), &mut self.flow) {
             flow.recycle(picture);
         }
         Ok(match self.wait(until)? {
-            ReceivedMedia::Picture => self.unit().map_or(Next::Nothing, Next::Unit),
-            ReceivedMedia::Nothing => Next::Nothing,
-            ReceivedMedia::End => Next::Ended,
+            None => self.unit().map_or(Next::Nothing, Next::Unit),
+            Some(other) => other,
         })
     }
 
