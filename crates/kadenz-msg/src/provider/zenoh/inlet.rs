@@ -2,8 +2,12 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
 
+use kadenz_rt::clock;
 use zenoh::Wait as _;
+use zenoh::bytes::ZBytes;
 use zenoh::pubsub::Subscriber;
 use zenoh::sample::Sample;
 
@@ -16,6 +20,9 @@ use crate::provider::{
     Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Take, Wait, Wake,
 };
 use crate::sync::lock;
+
+/// The longest wait for the calls of an undeclared subscriber, each of which adds one sample to the queue.
+const MAX_CALL: Duration = Duration::from_millis(100);
 
 /// Samples that wait until the inlet takes them.
 #[derive(Default)]
@@ -30,12 +37,47 @@ struct SampleQueueState {
     samples: VecDeque<Sample>,
     /// Dropped samples of senders that do not count.
     uncounted: u64,
+    /// Whether subscribers are declared and undeclared, so that two may get one sample.
+    is_changing: bool,
+    /// The last sample of each thread during a change, and the number of the subscriber that got it.
+    last: Vec<(ThreadId, u64, Sample)>,
+}
+
+impl SampleQueueState {
+    /// Whether another subscriber has got this sample. Zenoh calls the subscribers of a sample one after the
+    /// other, on one thread.
+    fn is_repeated(&mut self, subscriber: u64, sample: &Sample) -> bool {
+        if !self.is_changing && self.last.is_empty() {
+            return false;
+        }
+        let thread = thread::current().id();
+        let known = self.last.iter().position(|it| it.0 == thread);
+        let known = known.map(|at| self.last.swap_remove(at));
+        if known.is_some_and(|(_, other, last)| other != subscriber && is_same(&last, sample)) {
+            return true;
+        }
+        if self.is_changing {
+            self.last.push((thread, subscriber, sample.clone()));
+        }
+        false
+    }
+}
+
+/// Whether both are one sample, whose bytes Zenoh shares; those of two samples that live differ in their places.
+fn is_same(one: &Sample, other: &Sample) -> bool {
+    let place = |bytes: &ZBytes| bytes.slices().next().map(<[u8]>::as_ptr_range);
+    one.key_expr() == other.key_expr()
+        && place(one.payload()) == place(other.payload())
+        && one.attachment().map(place) == other.attachment().map(place)
 }
 
 impl SampleQueue {
     /// Adds one; if there is no place, the oldest is dropped.
-    fn push(&self, sample: Sample, places: usize) {
+    fn push(&self, subscriber: u64, sample: Sample, places: usize) {
         let mut state = lock(&self.state);
+        if state.is_repeated(subscriber, &sample) {
+            return;
+        }
         if state.samples.len() >= places {
             let lost = state.samples.pop_front();
             let counts = lost.as_ref().and_then(Sample::attachment).is_some();
@@ -47,10 +89,20 @@ impl SampleQueue {
     }
 }
 
+/// A subscriber, which is undeclared when it is dropped.
+struct DeclaredKey {
+    key: String,
+    _subscriber: Subscriber<()>,
+    /// Shared with the calls under way.
+    calls: Arc<()>,
+}
+
 pub(super) struct ZenohInlet {
     bus: Arc<ZenohBus>,
     queue: Arc<SampleQueue>,
-    subscribers: Vec<(String, Subscriber<()>)>,
+    subscribers: Vec<DeclaredKey>,
+    /// The number of subscribers that have been declared.
+    declared: u64,
     wanted: Vec<Pattern>,
     expected: Expected,
     counters: InletCounters,
@@ -64,6 +116,7 @@ impl ZenohInlet {
             bus: Arc::clone(bus),
             queue: Arc::default(),
             subscribers: Vec::new(),
+            declared: 0,
             wanted: Vec::new(),
             expected: Expected::default(),
             counters: InletCounters::default(),
@@ -72,16 +125,52 @@ impl ZenohInlet {
 
     fn subscribe(&mut self, key: String) -> Result<(), ProviderError> {
         let (queue, places) = (Arc::clone(&self.queue), self.bus.places);
-        let push = move |sample| queue.push(sample, places);
-        let declared = self
-            .bus
-            .session
-            .declare_subscriber(&key)
-            .callback(push)
-            .wait();
-        let subscriber = declared.map_err(|error| self.bus.failed(&error))?;
-        self.subscribers.push((key, subscriber));
+        let calls = Arc::new(());
+        let (number, call) = (self.declared, Arc::clone(&calls));
+        let push = move |sample| {
+            let _call = &call;
+            queue.push(number, sample, places);
+        };
+        let declared = self.bus.session.declare_subscriber(&key).callback(push);
+        let declared = declared.wait();
+        self.declared += 1;
+        self.subscribers.push(DeclaredKey {
+            key,
+            _subscriber: declared.map_err(|error| self.bus.failed(&error))?,
+            calls,
+        });
         Ok(())
+    }
+
+    /// Subscribes to these keys alone. New subscribers are declared before the others are undeclared, so that no
+    /// sample is missed in between.
+    fn change(&mut self, keys: &[String]) -> Result<(), ProviderError> {
+        let before = self.subscribers.len();
+        let known = |key: &&String| self.subscribers.iter().any(|it| it.key == **key);
+        let new: Vec<String> = keys.iter().filter(|it| !known(it)).cloned().collect();
+        for key in new {
+            if let Err(error) = self.subscribe(key) {
+                self.subscribers.truncate(before);
+                return Err(error);
+            }
+        }
+        let gone = |it: &mut DeclaredKey| !keys.contains(&it.key);
+        let gone = self.subscribers.extract_if(.., gone);
+        let calls: Vec<Arc<()>> = gone.map(|it| it.calls).collect();
+        let end = clock::now() + MAX_CALL;
+        while calls.iter().any(|it| Arc::strong_count(it) > 1) && clock::now() < end {
+            thread::sleep(Duration::from_micros(50));
+        }
+        Ok(())
+    }
+
+    /// Begins or ends a change of the subscribers.
+    fn set_changing(&self, is_changing: bool) {
+        let mut state = lock(&self.queue.state);
+        state.is_changing = is_changing;
+        if is_changing {
+            state.last.clear();
+        }
     }
 
     /// Hands one over; `None` if its channel is not wanted.
@@ -91,7 +180,7 @@ impl ZenohInlet {
             return None;
         };
         let payload = sample.payload().to_bytes();
-        let note = sample.attachment().map(zenoh::bytes::ZBytes::to_bytes);
+        let note = sample.attachment().map(ZBytes::to_bytes);
         let note = note.as_deref().and_then(read_note);
         let (sender, sequence) = note.unzip();
         let arrival = Arrival {
@@ -124,11 +213,13 @@ impl Inlet for ZenohInlet {
             // What waits is from before.
             lock(&self.queue.state).samples.clear();
         }
+        self.set_changing(true);
+        let changed = self.change(&keys);
+        self.set_changing(false);
+        changed?;
         self.wanted = patterns.to_vec();
         self.expected.clear();
-        self.subscribers.retain(|(key, _)| keys.contains(key));
-        keys.retain(|key| !self.subscribers.iter().any(|(known, _)| known == key));
-        keys.into_iter().try_for_each(|key| self.subscribe(key))
+        Ok(())
     }
 
     fn receive(&mut self, wait: Wait, take: Take<'_>) -> Result<Received, ReceiveError> {
