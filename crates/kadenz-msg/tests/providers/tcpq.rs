@@ -122,6 +122,29 @@ fn a_message_that_was_taken_arrives_whole_although_the_outlet_is_dropped_at_once
 }
 
 #[test]
+fn a_message_arrives_whole_although_the_outlet_is_dropped_before_the_server_greets() {
+    // It fits into the buffers of both kernels together, but not into the server's.
+    const BYTES: usize = 1 << 20;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("tcpq://{}", listener.local_addr().unwrap());
+    let bus = Tcpq::open(&Address::parse(&url).unwrap()).unwrap();
+    let mut outlet = bus.outlet().unwrap();
+    outlet.publish(&channel("A"), &vec![1; BYTES]).unwrap();
+    let dropping = thread::spawn(move || drop(outlet));
+    let mut client = listener.accept().unwrap().0;
+    thread::sleep(Duration::from_millis(200));
+    client.write_all(b"\x28\x76\x17\xfa\0\0\x01\0").unwrap();
+    thread::sleep(Duration::from_millis(50));
+    let mut all = Vec::new();
+    let read = client.read_to_end(&mut all);
+    assert_eq!(
+        (read.ok(), all.len()),
+        (Some(all.len()), 8 + 12 + 1 + BYTES)
+    );
+    dropping.join().unwrap();
+}
+
+#[test]
 fn a_channel_whose_name_is_an_expression_is_received_by_its_name_and_by_the_expression() {
     let server = server(0);
     let bus = client(&server);

@@ -52,6 +52,12 @@ pub(in crate::provider) trait PeerSetProtocol: Send + 'static {
     /// Returns the peer's state.
     fn peer_state(&self) -> PeerState;
 
+    /// Whether what the peer sends first has yet to come. If it came to a closed socket, the system would discard
+    /// what the peer has not read.
+    fn is_awaited(&self) -> bool {
+        false
+    }
+
     /// Sends the peer's first messages, before all that is published, after the handshake.
     fn send_latched(&self, _send: &mut SendMessage<'_>) -> io::Result<()> {
         Ok(())
@@ -461,14 +467,8 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
         let end = clock::now() + LINGER;
         while clock::now() < end {
             let is_done = self.shared.connections.with(|connections| {
-                for connection in connections.iter_mut() {
-                    // If bytes stay unread, the kernel resets the connection and discards what it has not sent.
-                    let _ = connection.socket.read(room);
-                    let flushed = connection.outgoing.flush(&mut connection.socket);
-                    connection.is_lost |= flushed.is_err();
-                }
-                let mut left = connections.iter().filter(|it| !it.is_lost);
-                left.all(|connection| connection.outgoing.is_empty())
+                let finished = connections.iter_mut().map(|it| it.finish(room));
+                finished.fold(true, |all, it| all & it)
             });
             if is_done {
                 return;

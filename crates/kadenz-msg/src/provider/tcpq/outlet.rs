@@ -84,4 +84,8 @@ impl PeerSetProtocol for TcpqPublisher {
             false => PeerState::Connected,
         }
     }
+
+    fn is_awaited(&self) -> bool {
+        !self.is_greeted
+    }
 }

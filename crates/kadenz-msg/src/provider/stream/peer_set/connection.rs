@@ -45,6 +45,20 @@ impl<P: PeerSetProtocol> PeerSetConnection<P> {
         Ok(())
     }
 
+    /// Reads and sends before the connection is closed; returns whether it may be. If bytes stayed unread, the
+    /// kernel would reset the connection and discard what it has not sent.
+    pub(super) fn finish(&mut self, room: &mut [u8]) -> bool {
+        let received = match self.peer.is_awaited() {
+            true => self.receive(room),
+            false => self.socket.read(room).map(drop),
+        };
+        let flushed = self.outgoing.flush(&mut self.socket);
+        self.is_lost |= flushed.is_err();
+        // A peer that has closed its side sends nothing more.
+        let is_awaited = self.peer.is_awaited() && received.is_ok();
+        self.is_lost || (self.outgoing.is_empty() && !is_awaited)
+    }
+
     fn receive(&mut self, room: &mut [u8]) -> io::Result<()> {
         if !self.has_unprocessed {
             let Some(count) = self.socket.read(room)? else {
