@@ -198,8 +198,7 @@ impl<'a> Reader<'a> {
         // A vector of numbers needs no check: its read takes all bytes at once, or fails before it takes memory.
         let is_vector_of_numbers = lengths.len() == 1 && E::IS_NUMBER;
         if !lengths.is_empty() && !is_vector_of_numbers {
-            let lengths = lengths.iter().map(|it| usize::try_from(*it).unwrap_or(0));
-            self.find_room(member, &lengths, least)?;
+            self.find_room(member, lengths, least)?;
         }
         E::get_all(std::slice::from_mut(into), self, (member, lengths))
     }
@@ -263,42 +262,24 @@ impl<'a> Reader<'a> {
 
     /// Checks that the remaining bytes can hold an array of these lengths, whose elements take at least that
     /// many bytes each. The caller checks before it takes memory for the elements, or for rows of them.
-    ///
-    /// # Errors
-    /// If they cannot, or if rows and elements that take no bytes become too many.
-    pub fn room(
-        &mut self,
-        member: &'static str,
-        lengths: &[usize],
-        least: usize,
-    ) -> Result<(), DecodeError> {
-        self.find_room(member, &lengths.iter().copied(), least)
-    }
-
-    fn find_room(
-        &mut self,
-        member: &'static str,
-        lengths: &(impl Iterator<Item = usize> + Clone),
-        least: usize,
-    ) -> DecodeResult {
+    fn find_room(&mut self, member: &'static str, lengths: &[i64], least: usize) -> DecodeResult {
         // Empty rows count, too.
-        let filled = lengths.clone().take_while(|it| *it > 0);
-        let count = filled.fold(1_usize, usize::saturating_mul);
-        let empty = lengths.clone().next() == Some(0);
-        if least > 0 && lengths.clone().all(|it| it > 0) {
-            let possible = self.left() / least;
-            let fits = count <= possible;
-            return if fits {
-                Ok(())
-            } else {
-                Err(DecodeError::TooMany { member, count })
+        let filled = lengths.iter().take_while(|it| **it > 0);
+        let filled = filled.map(|it| usize::try_from(*it).unwrap_or(usize::MAX));
+        let count = filled.fold(1, usize::saturating_mul);
+        let too_many = DecodeError::TooMany { member, count };
+        if least > 0 && !lengths.contains(&0) {
+            return match count <= self.left() / least {
+                true => Ok(()),
+                false => Err(too_many),
             };
         }
-        let count = if empty { 0 } else { count };
-        match self.free.checked_sub(count) {
-            Some(free) => self.free = free,
-            None => return Err(DecodeError::TooMany { member, count }),
-        }
+        let count = if lengths.first() == Some(&0) {
+            0
+        } else {
+            count
+        };
+        self.free = self.free.checked_sub(count).ok_or(too_many)?;
         Ok(())
     }
 

@@ -10,12 +10,14 @@ use super::problem::Problem;
 pub(super) const MAX_DEPTH: usize = 100;
 
 /// The encoded size of a value of a type.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct EncodedSize {
     /// The minimum number of bytes.
     pub(super) least: usize,
-    /// Whether it always takes the minimum.
-    pub(super) fixed: bool,
+    /// Whether a value may take more.
+    pub(super) varies: bool,
+    /// The depth of structs within each other.
+    depth: usize,
 }
 
 /// Returns how many bytes a value of each type takes, or why there is no such value.
@@ -32,30 +34,17 @@ pub(super) fn sizes(
         found.map_err(|problem| (name.clone(), problem))?;
     }
     let known = walk.known.into_iter();
-    let size = |it: MinSize| EncodedSize {
-        least: it.bytes,
-        fixed: !it.varies,
-    };
-    Ok(known.map(|(name, it)| (name.clone(), size(it))).collect())
-}
-
-#[derive(Clone, Copy, Default)]
-struct MinSize {
-    bytes: usize,
-    /// The depth of structs within each other.
-    depth: usize,
-    /// Whether its size varies.
-    varies: bool,
+    Ok(known.map(|(name, size)| (name.clone(), size)).collect())
 }
 
 struct Walk<'a> {
     definitions: &'a BTreeMap<TypeName, Definition>,
-    known: BTreeMap<&'a TypeName, MinSize>,
+    known: BTreeMap<&'a TypeName, EncodedSize>,
     path: Vec<&'a TypeName>,
 }
 
 impl<'a> Walk<'a> {
-    fn visit(&mut self, name: &'a TypeName) -> Result<MinSize, Problem> {
+    fn visit(&mut self, name: &'a TypeName) -> Result<EncodedSize, Problem> {
         if let Some(known) = self.known.get(name) {
             return Ok(*known);
         }
@@ -66,50 +55,49 @@ impl<'a> Walk<'a> {
             return Err(self.too_deep());
         }
         let Some(definition) = self.definitions.get(name) else {
-            return Ok(MinSize::default());
+            return Ok(EncodedSize::default());
         };
         self.path.push(name);
-        let mut least = MinSize::default();
+        let mut size = EncodedSize::default();
         match definition {
-            Definition::Enum(_) => least.bytes = 4,
+            Definition::Enum(_) => size.least = 4,
             Definition::Struct(it) => {
                 for member in &it.members {
                     let part = self.member(member)?;
-                    least.bytes = least.bytes.saturating_add(part.bytes);
-                    least.depth = least.depth.max(part.depth);
-                    least.varies |= part.varies;
+                    size.least = size.least.saturating_add(part.least);
+                    size.depth = size.depth.max(part.depth);
+                    size.varies |= part.varies;
                 }
             }
         }
-        least.depth += 1;
-        if self.path.len() + least.depth > MAX_DEPTH + 1 {
+        size.depth += 1;
+        if self.path.len() + size.depth > MAX_DEPTH + 1 {
             return Err(self.too_deep());
         }
         self.path.pop();
-        self.known.insert(name, least);
-        Ok(least)
+        self.known.insert(name, size);
+        Ok(size)
     }
 
-    fn member(&mut self, member: &'a Member) -> Result<MinSize, Problem> {
+    fn member(&mut self, member: &'a Member) -> Result<EncodedSize, Problem> {
         // A variable array may be empty, and so holds nothing of necessity.
         let Some(count) = Dimension::count(&member.dimensions) else {
-            return Ok(MinSize {
+            return Ok(EncodedSize {
                 varies: true,
-                ..MinSize::default()
+                ..EncodedSize::default()
             });
         };
         let one = match &member.of {
-            MemberType::Primitive(it) => MinSize {
-                bytes: it.least_bytes(),
-                depth: 0,
+            MemberType::Primitive(it) => EncodedSize {
+                least: it.least_bytes(),
                 varies: *it == PrimitiveType::String,
+                depth: 0,
             },
             MemberType::Named(name) => self.visit(name)?,
         };
-        Ok(MinSize {
-            bytes: one.bytes.saturating_mul(count),
-            depth: one.depth,
-            varies: one.varies,
+        Ok(EncodedSize {
+            least: one.least.saturating_mul(count),
+            ..one
         })
     }
 
@@ -123,12 +111,9 @@ impl<'a> Walk<'a> {
     }
 
     fn too_deep(&self) -> Problem {
+        let first = self.path.first().map(ToString::to_string);
         Problem::TooDeep {
-            name: self
-                .path
-                .first()
-                .map(ToString::to_string)
-                .unwrap_or_default(),
+            name: first.unwrap_or_default(),
             most: MAX_DEPTH,
         }
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use kadenz_rt::regular_file;
 
 use super::check::EncodedSize;
-use super::model::{Definition, Enum, Struct, TypeName};
+use super::model::{Definition, Enum, MemberType, PrimitiveType, Struct, TypeName};
 use super::parser::parse;
 use super::problem::{Position, Problem, TypesError};
 use super::{check, fingerprint};
@@ -33,28 +33,15 @@ impl Types {
     /// # Errors
     /// If lcm-gen would refuse the text, if a type has no description, or if a type has no finite value.
     pub fn from_text(text: &str) -> Result<Self, TypesError> {
-        Self::from_texts([("the text", text)])
-    }
-
-    /// Returns the types of several texts, which may refer to each other, each with its name for errors. Each
-    /// text begins without a package.
-    ///
-    /// # Errors
-    /// As [`Types::from_text`], and if two describe the same type.
-    pub fn from_texts<'a>(
-        texts: impl IntoIterator<Item = (&'a str, &'a str)>,
-    ) -> Result<Self, TypesError> {
         let mut gathered = Gathered::default();
-        for (called, text) in texts {
-            gathered.add(called, text)?;
-        }
+        gathered.add("the text", text)?;
         gathered.resolve()
     }
 
     /// Returns the types of files, and of all files that end in `.lcm` in folders and the folders in them.
     ///
     /// # Errors
-    /// As [`Types::from_texts`], if one cannot be read, and if a folder holds none.
+    /// As [`Types::from_text`], if one cannot be read, and if a folder holds none.
     pub fn from_files<P: AsRef<Path>>(
         paths: impl IntoIterator<Item = P>,
     ) -> Result<Self, TypesError> {
@@ -131,11 +118,21 @@ impl Types {
         self.sizes.get(name).map_or(0, |it| it.least)
     }
 
-    /// Returns how many bytes every value takes, where all take the same.
-    #[must_use]
-    pub(crate) fn exact_bytes(&self, name: &TypeName) -> Option<usize> {
-        let size = self.sizes.get(name)?;
-        size.fixed.then_some(size.least)
+    /// Returns how many bytes one element of a member takes at least.
+    pub(crate) fn least_of(&self, of: &MemberType) -> usize {
+        match of {
+            MemberType::Primitive(of) => of.least_bytes(),
+            MemberType::Named(name) => self.least_bytes(name),
+        }
+    }
+
+    /// Returns how many bytes one element of a member takes, where all take the same.
+    pub(crate) fn exact_of(&self, of: &MemberType) -> Option<usize> {
+        let varies = match of {
+            MemberType::Primitive(of) => *of == PrimitiveType::String,
+            MemberType::Named(name) => self.sizes.get(name).is_none_or(|it| it.varies),
+        };
+        (!varies).then(|| self.least_of(of))
     }
 
     /// Returns a type and all types that it contains: itself first, then in the order of first use. Empty if

@@ -307,6 +307,19 @@ pub struct Enum {
     pub values: Vec<EnumValue>,
 }
 
+impl Enum {
+    /// Its first value, with which a member begins.
+    pub(crate) fn first(&self) -> i32 {
+        self.values.first().map_or(0, |it| it.number)
+    }
+
+    /// The name of a value, if it has one.
+    pub(crate) fn name_of(&self, number: i32) -> Option<&str> {
+        let named = self.values.iter().find(|it| it.number == number);
+        named.map(|it| it.name.as_str())
+    }
+}
+
 /// A value of an enum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnumValue {

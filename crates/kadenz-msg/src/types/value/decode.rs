@@ -165,7 +165,7 @@ impl<'a> ValueDecoder<'a> {
             .iter()
             .map(|dimension| self.length(dimension, of, before))
             .collect::<Result<Vec<usize>, _>>()?;
-        let count = self.count(&shape, self.least(member))?;
+        let count = self.count(&shape, self.types.least_of(&member.of))?;
         let elements = match &member.of {
             MemberType::Primitive(of) => self.elements(*of, count)?,
             MemberType::Named(name) => match self.named(name)? {
@@ -186,16 +186,6 @@ impl<'a> ValueDecoder<'a> {
                 let stated = value.and_then(Value::integer).unwrap_or(0);
                 Reader::length("it", stated).map_err(|cause| self.failed(cause))
             }
-        }
-    }
-
-    fn least(&self, member: &Member) -> usize {
-        match &member.of {
-            MemberType::Primitive(of) => of.least_bytes(),
-            MemberType::Named(name) => match self.types.definition(name) {
-                Some(Definition::Enum(_)) => 4,
-                _ => self.types.least_bytes(name),
-            },
         }
     }
 

@@ -45,7 +45,7 @@ impl Start<'_> {
         match of {
             Definition::Struct(of) => self.record(of).map(Value::Struct),
             Definition::Enum(of) => Some(Value::Enum(EnumNumber {
-                number: of.values.first().map_or(0, |it| it.number),
+                number: of.first(),
                 of: Arc::clone(of),
             })),
         }
@@ -84,10 +84,7 @@ impl Start<'_> {
 
     fn named(&mut self, name: &TypeName, count: usize) -> Option<Elements> {
         match self.types.definition(name)? {
-            Definition::Enum(of) => {
-                let first = of.values.first().map_or(0, |it| it.number);
-                Some(Elements::Enum(Arc::clone(of), vec![first; count]))
-            }
+            Definition::Enum(of) => Some(Elements::Enum(Arc::clone(of), vec![of.first(); count])),
             Definition::Struct(of) => {
                 if self.types.least_bytes(name) == 0 && count > self.free {
                     return None;

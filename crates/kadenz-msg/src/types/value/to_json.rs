@@ -145,8 +145,8 @@ fn nested(flat: Vec<Json>, shape: &[usize]) -> Json {
 }
 
 fn enumerated(of: &Enum, number: i32) -> Json {
-    let named = of.values.iter().find(|it| it.number == number);
-    named.map_or_else(|| Json::from(number), |it| Json::from(it.name.as_str()))
+    of.name_of(number)
+        .map_or_else(|| Json::from(number), Json::from)
 }
 
 fn double(value: f64) -> Json {
