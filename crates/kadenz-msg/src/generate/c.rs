@@ -1,6 +1,6 @@
 //! C: a header for each type, and one header for types that hold each other.
 
-use super::plan::{ArrayLength, ElementType, Field, NamingRules, Plan, StructPlan, fill, marked};
+use super::plan::{ElementType, Field, NamingRules, Plan, StructPlan, fill, marked};
 use super::{GeneratedFile, file};
 use crate::types::PrimitiveType;
 
@@ -147,10 +147,7 @@ fn functions(plan: &Plan<'_>, record: &StructPlan<'_>) -> String {
         FUNCTIONS,
         &[
             ("name", &record.path("_")),
-            (
-                "fingerprint",
-                &format!("UINT64_C(0x{:016x})", record.fingerprint),
-            ),
+            ("fingerprint", &record.c_fingerprint()),
             ("put", &unused(put)),
             ("get", &unused(get)),
             ("free", &fields.map(|it| free(plan, it)).collect::<String>()),
@@ -213,16 +210,7 @@ static inline ptrdiff_t @name@_decode(const void *buffer, size_t size, @name@ *m
 
 /// How many elements an array has.
 fn count(field: &Field<'_>) -> String {
-    let fixed = field.sizes.iter().filter_map(|it| match it {
-        ArrayLength::Fixed(size) => Some(*size),
-        ArrayLength::Stated(_) => None,
-    });
-    let fixed = fixed.fold(1_usize, usize::saturating_mul);
-    let stated = field.sizes.iter().filter_map(|it| match it {
-        ArrayLength::Fixed(_) => None,
-        ArrayLength::Stated(by) => Some(by),
-    });
-    stated.fold(fixed.to_string(), |count, by| {
+    field.stated().fold(field.fixed().to_string(), |count, by| {
         format!("kadenz_times({count}, m->{by})")
     })
 }

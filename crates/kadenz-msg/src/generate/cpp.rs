@@ -71,15 +71,11 @@ fn structure(plan: &Plan<'_>, record: &StructPlan<'_>) -> String {
         members += &format!("    static constexpr {of} {name} = {value};\n");
     }
     for it in &record.fields {
-        let fixed = it
-            .sizes
-            .iter()
-            .all(|it| matches!(it, ArrayLength::Fixed(_)));
         let of = whole(plan, it);
         let start = match it.start {
             0 => "{}".to_owned(),
             start if it.sizes.is_empty() => format!(" = {start}"),
-            start if fixed => format!(" = ::kadenz_codec::filled<{of}>({start})"),
+            start if !it.is_variable() => format!(" = ::kadenz_codec::filled<{of}>({start})"),
             _ => "{}".to_owned(),
         };
         members += &marked("    ///", &it.comment());
@@ -100,10 +96,7 @@ fn structure(plan: &Plan<'_>, record: &StructPlan<'_>) -> String {
             ("full", &record.full),
             ("least", &least.to_string()),
             ("recursive", if record.recursive { "true" } else { "false" }),
-            (
-                "fingerprint",
-                &format!("UINT64_C(0x{:016x})", record.fingerprint),
-            ),
+            ("fingerprint", &record.c_fingerprint()),
             ("members", &members),
         ],
     )
@@ -134,11 +127,7 @@ const STRUCT: &str = r#"@doc@struct @short@ {
 
 fn functions(record: &StructPlan<'_>) -> String {
     let visit = |it: &Field<'_>| {
-        let stated = it.sizes.iter().filter_map(|it| match it {
-            ArrayLength::Fixed(_) => None,
-            ArrayLength::Stated(by) => Some(format!(", m.{by}")),
-        });
-        let stated: String = stated.collect();
+        let stated: String = it.stated().map(|by| format!(", m.{by}")).collect();
         format!("    codec(\"{}\", m.{}{stated});\n", it.key, it.name)
     };
     let same = record
@@ -201,11 +190,10 @@ inline bool operator!=(const @name@ &one, const @name@ &other) { return !(one ==
 
 /// How many bytes a member takes at least.
 fn least(field: &Field<'_>) -> usize {
-    let sizes = field.sizes.iter().map(|it| match it {
-        ArrayLength::Fixed(size) => *size,
-        ArrayLength::Stated(_) => 0,
-    });
-    sizes.fold(field.least, usize::saturating_mul)
+    match field.is_variable() {
+        true => 0,
+        false => field.fixed().saturating_mul(field.least),
+    }
 }
 
 /// The least integers are no literals.

@@ -1,6 +1,6 @@
 //! Java: a folder for each package, a class for each type.
 
-use super::plan::{ArrayLength, ElementType, Field, NamingRules, Plan, StructPlan, fill};
+use super::plan::{ElementType, Field, NamingRules, Plan, StructPlan, fill};
 use super::{GeneratedFile, file};
 use crate::types::PrimitiveType;
 
@@ -221,11 +221,7 @@ fn filled(plan: &Plan<'_>, within: &StructPlan<'_>, field: &Field<'_>) -> String
         ElementType::Text => "\"\"".to_owned(),
         ElementType::Record(_) => format!("new {}()", one(plan, within, field)),
     };
-    let fixed = field
-        .sizes
-        .iter()
-        .all(|it| matches!(it, ArrayLength::Fixed(_)));
-    if field.sizes.is_empty() || !fixed {
+    if field.sizes.is_empty() || field.is_variable() {
         return String::new();
     }
     let of = one(plan, within, field);

@@ -219,17 +219,13 @@ fn fingerprint(record: &StructPlan<'_>) -> String {
 }
 
 fn decode(plan: &Plan<'_>, record: &StructPlan<'_>) -> String {
-    let plain = |it: &Field<'_>| matches!(it.of, ElementType::Number(_)) && it.sizes.is_empty();
     let mut lines = match record.recursive {
         true => format!("kadenz_codec.depth(depth, '{}');\n", record.full),
         false => String::new(),
     };
-    for run in record
-        .fields
-        .chunk_by(|one, other| plain(one) && plain(other))
-    {
+    for run in record.runs() {
         match run {
-            [first, ..] if plain(first) => lines += &scalars(run),
+            [first, ..] if first.is_number() => lines += &scalars(run),
             [field, ..] => lines += &member(plan, record, field),
             [] => {}
         }

@@ -77,8 +77,29 @@ pub(super) struct Field<'a> {
 
 impl Field<'_> {
     pub(super) fn is_variable(&self) -> bool {
-        let mut sizes = self.sizes.iter();
-        sizes.any(|it| matches!(it, ArrayLength::Stated(_)))
+        self.stated().next().is_some()
+    }
+
+    /// Whether it is one number, not an array.
+    pub(super) fn is_number(&self) -> bool {
+        matches!(self.of, ElementType::Number(_)) && self.sizes.is_empty()
+    }
+
+    /// The product of its fixed sizes.
+    pub(super) fn fixed(&self) -> usize {
+        let sizes = self.sizes.iter().filter_map(|it| match it {
+            ArrayLength::Fixed(size) => Some(*size),
+            ArrayLength::Stated(_) => None,
+        });
+        sizes.fold(1, usize::saturating_mul)
+    }
+
+    /// The members that state its other sizes.
+    pub(super) fn stated(&self) -> impl Iterator<Item = &str> {
+        self.sizes.iter().filter_map(|it| match it {
+            ArrayLength::Fixed(_) => None,
+            ArrayLength::Stated(by) => Some(by.as_str()),
+        })
     }
 
     /// Returns the sizes as expressions; `stated` writes one that a member states.
@@ -133,14 +154,23 @@ pub(super) struct StructPlan<'a> {
     pub(super) group: usize,
 }
 
-impl StructPlan<'_> {
+impl<'a> StructPlan<'a> {
     /// Its name with its package.
     pub(super) fn path(&self, separator: &str) -> String {
         let parts = self.package.iter().chain([&self.short]);
-        parts
-            .map(String::as_str)
-            .collect::<Vec<_>>()
-            .join(separator)
+        let parts: Vec<&str> = parts.map(String::as_str).collect();
+        parts.join(separator)
+    }
+
+    /// Its members, those numbers together that follow each other.
+    pub(super) fn runs(&self) -> impl Iterator<Item = &[Field<'a>]> {
+        let fields = &self.fields;
+        fields.chunk_by(|one, other| one.is_number() && other.is_number())
+    }
+
+    /// Its fingerprint in C and C++.
+    pub(super) fn c_fingerprint(&self) -> String {
+        format!("UINT64_C(0x{:016x})", self.fingerprint)
     }
 
     pub(super) fn comment(&self) -> Vec<String> {
@@ -354,10 +384,7 @@ impl<'a> Planning<'a> {
             written: it.type_text(),
             doc: &it.doc,
             start: self.start(&it.of),
-            least: match &it.of {
-                MemberType::Primitive(of) => of.least_bytes(),
-                MemberType::Named(name) => self.types.least_bytes(name),
-            },
+            least: self.types.least_of(&it.of),
         }
     }
 
@@ -366,7 +393,7 @@ impl<'a> Planning<'a> {
             return 0;
         };
         match self.types.definition(name) {
-            Some(Definition::Enum(it)) => it.values.first().map_or(0, |it| it.number),
+            Some(Definition::Enum(it)) => it.first(),
             _ => 0,
         }
     }
@@ -390,7 +417,7 @@ impl<'a> Planning<'a> {
             sizes: Vec::new(),
             written: "int32_t".to_owned(),
             doc: "",
-            start: it.values.first().map_or(0, |it| it.number),
+            start: it.first(),
             least: 4,
         });
     }

@@ -217,15 +217,6 @@ fn length(record: &StructPlan<'_>, name: &str) -> String {
     }
 }
 
-/// Returns runs of members that are one number each, which are read and written at once.
-fn runs<'r, 'a>(record: &'r StructPlan<'a>) -> Vec<&'r [Field<'a>]> {
-    let plain = |it: &Field<'_>| matches!(it.of, ElementType::Number(_)) && it.sizes.is_empty();
-    let runs = record
-        .fields
-        .chunk_by(|one, other| plain(one) && plain(other));
-    runs.collect()
-}
-
 fn letters(run: &[Field<'_>]) -> String {
     let letter = |it: &Field<'_>| match it.of {
         ElementType::Number(of) => primitive(of).0,
@@ -236,7 +227,7 @@ fn letters(run: &[Field<'_>]) -> String {
 
 fn put(record: &StructPlan<'_>) -> String {
     let mut text = String::new();
-    for run in runs(record) {
+    for run in record.runs() {
         let [field, ..] = run else { continue };
         let (name, key) = (&field.name, field.key);
         let sizes = field.sizes(|it| length(record, it)).join(", ");
@@ -270,7 +261,7 @@ fn get(plan: &Plan<'_>, record: &StructPlan<'_>) -> String {
         text += &format!("        reader.enter(\"{}\")\n", record.full);
     }
     text += "        m = cls.__new__(cls)\n";
-    for run in runs(record) {
+    for run in record.runs() {
         let [field, ..] = run else { continue };
         let (key, least) = (field.key, field.least);
         let sizes = field.sizes(|it| format!("m.{it}")).join(", ");
@@ -298,14 +289,12 @@ fn get(plan: &Plan<'_>, record: &StructPlan<'_>) -> String {
                 format!("reader.elements(\"{key}\", {least}, ({sizes},), lambda: {one})")
             }
         };
-        let comma = if matches!(field.of, ElementType::Number(_)) && field.sizes.is_empty() {
-            ","
-        } else {
-            ""
-        };
         let names = run.iter().map(|it| format!("m.{}", it.name));
         let names = names.collect::<Vec<_>>().join(", ");
-        let comma = if run.len() == 1 { comma } else { "" };
+        let comma = match run.len() == 1 && field.is_number() {
+            true => ",",
+            false => "",
+        };
         text += &format!("        {names}{comma} = {value}\n");
     }
     if record.recursive {

@@ -12,8 +12,11 @@ impl Generator<'_> {
         let mut terms = Vec::new();
         // Elements of no bytes add none, however many there are.
         let members = it.members.iter();
-        for member in members.filter(|it| self.exact(&it.of) != Some(0)) {
-            match (Dimension::count(&member.dimensions), self.exact(&member.of)) {
+        for member in members.filter(|it| self.types.exact_of(&it.of) != Some(0)) {
+            match (
+                Dimension::count(&member.dimensions),
+                self.types.exact_of(&member.of),
+            ) {
                 (Some(count), Some(bytes)) => {
                     fixed = fixed.saturating_add(count.saturating_mul(bytes));
                 }
@@ -45,7 +48,7 @@ impl Generator<'_> {
                 MemberType::Primitive(_) => format!("5 + {place}.len()"),
             };
         };
-        match (self.exact(of), Dimension::count(inner)) {
+        match (self.types.exact_of(of), Dimension::count(inner)) {
             (Some(bytes), Some(count)) => match bytes.saturating_mul(count) {
                 1 => format!("{place}.len()"),
                 bytes => format!("{place}.len() * {bytes}"),
@@ -136,7 +139,7 @@ impl Generator<'_> {
                     Dimension::Variable { member: by } => says(by),
                 });
                 let lengths = lengths.collect::<Vec<_>>().join(", ");
-                let least = self.least(of);
+                let least = self.types.least_of(of);
                 format!("reader.list(\"{name}\", &mut {place}, &[{lengths}], {least})?;")
             }
         });

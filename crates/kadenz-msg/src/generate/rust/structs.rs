@@ -114,7 +114,7 @@ fn needs_default(member: &Member) -> bool {
 impl Generator<'_> {
     pub(super) fn enumeration(&self, code: &mut Code, it: &Enum) {
         let short = self.names.short(&it.name);
-        let first = it.values.first().map_or(0, |it| it.number);
+        let first = it.first();
         let default = if first == 0 { ", Default" } else { "" };
         code.doc(&it.doc, &format!("`{}`", it.name));
         code.lines(ENUM, &[("short", short), ("default", default)]);
@@ -228,23 +228,6 @@ impl Generator<'_> {
                     false => format!("::std::array::from_fn(|_| {inner})"),
                 }
             }
-        }
-    }
-
-    /// How many bytes an element takes at least.
-    pub(super) fn least(&self, of: &MemberType) -> usize {
-        match of {
-            MemberType::Primitive(of) => of.least_bytes(),
-            MemberType::Named(name) => self.types.least_bytes(name),
-        }
-    }
-
-    /// Returns the number of bytes of an element, if it is always the same.
-    pub(super) fn exact(&self, of: &MemberType) -> Option<usize> {
-        match of {
-            MemberType::Primitive(PrimitiveType::String) => None,
-            MemberType::Primitive(of) => Some(of.least_bytes()),
-            MemberType::Named(name) => self.types.exact_bytes(name),
         }
     }
 }
