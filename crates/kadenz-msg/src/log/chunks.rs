@@ -1,6 +1,6 @@
 //! Logs whose messages are in chunks: the order of time over chunks that overlap, in bounded memory.
 
-use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
+use std::io::{self, BufReader, Read, Seek as _, SeekFrom};
 use std::sync::Arc;
 
 use kadenz_rt::clock::WallTime;
@@ -23,8 +23,7 @@ pub(crate) fn open<S: Source>(
     let length = source.seek(SeekFrom::End(0))?;
     source.rewind()?;
     let mut begins = Vec::new();
-    let mut head = source.by_ref().take(magic.len() as u64);
-    head.read_to_end(&mut begins)?;
+    read_into(&mut source, magic.len() as u64, &mut begins)?;
     if begins != magic {
         return Err(LogError::Damaged {
             format,
@@ -33,6 +32,24 @@ pub(crate) fn open<S: Source>(
         });
     }
     Ok((source, length))
+}
+
+/// Reads so many bytes into a vector, or fewer where the source ends; returns whether they are all. Memory is taken
+/// as they are read, not by a stated length.
+pub(crate) fn read_into(
+    source: &mut impl Read,
+    bytes: u64,
+    into: &mut Vec<u8>,
+) -> io::Result<bool> {
+    into.clear();
+    Ok(source.take(bytes).read_to_end(into)? as u64 == bytes)
+}
+
+/// Goes to an offset. The read-ahead buffer stays: records may be many and short.
+pub(crate) fn go_to<S: Source>(source: &mut BufReader<S>, offset: u64) -> io::Result<()> {
+    let offset = i64::try_from(offset).unwrap_or(i64::MAX);
+    let at = i64::try_from(source.stream_position()?).unwrap_or(0);
+    source.seek_relative(offset - at)
 }
 
 /// The place of a chunk, and the times of its first and last message.
@@ -116,7 +133,7 @@ pub(crate) trait Chunked: Send {
 /// precedence over order.
 #[derive(Debug)]
 pub(crate) struct ChunkMerge {
-    places: Vec<ChunkExtent>,
+    pub(crate) places: Vec<ChunkExtent>,
     next_place: usize,
     open: Vec<Loaded>,
     spare: Vec<Loaded>,
@@ -171,10 +188,6 @@ impl ChunkMerge {
         }
     }
 
-    pub(crate) fn places(&self) -> &[ChunkExtent] {
-        &self.places
-    }
-
     /// Gives messages from that time on.
     pub(crate) fn seek(&mut self, time: WallTime) {
         self.from = time.as_unix_ns();
@@ -194,10 +207,10 @@ impl ChunkMerge {
         }
     }
 
-    /// Returns how many bytes of chunks have been read.
-    pub(crate) fn read_bytes(&self) -> u64 {
-        let places = self.places[..self.next_place].iter();
-        places.map(|place| place.length).sum()
+    /// Returns how many bytes of chunks have been read, and how many there are.
+    pub(crate) fn progress(&self) -> (u64, u64) {
+        let bytes = |places: &[ChunkExtent]| places.iter().map(|place| place.length).sum();
+        (bytes(&self.places[..self.next_place]), bytes(&self.places))
     }
 
     /// Fills the entry with the next message.

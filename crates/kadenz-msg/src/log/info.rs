@@ -125,14 +125,15 @@ impl Survey {
     /// Adds one message to the counts.
     pub fn add(&mut self, entry: &Entry) {
         self.messages += 1;
-        extend(&mut self.span, entry.log_time);
+        let span = (entry.log_time, entry.log_time);
+        extend(&mut self.span, span);
         let place = self.place(&entry.channel);
         let Some(channel) = place.and_then(|it| self.channels.get_mut(it)) else {
             self.other_messages += 1;
             return;
         };
         channel.messages += 1;
-        extend(&mut channel.span, entry.log_time);
+        extend(&mut channel.span, span);
         let bytes = channel.payload_bytes.get_or_insert(0);
         *bytes += entry.payload.len() as u64;
         let Some(fingerprint) = entry.fingerprint() else {
@@ -193,10 +194,10 @@ impl Survey {
     }
 }
 
-/// Extends a span to a time.
-fn extend(span: &mut Option<(WallTime, WallTime)>, time: WallTime) {
-    let (first, last) = span.unwrap_or((time, time));
-    *span = Some((first.min(time), last.max(time)));
+/// Extends a span by another.
+pub(crate) fn extend<T: Ord + Copy>(span: &mut Option<(T, T)>, more: (T, T)) {
+    let (first, last) = span.unwrap_or(more);
+    *span = Some((first.min(more.0), last.max(more.1)));
 }
 
 /// Reads a log to its end and returns its summary. Takes as long as reading takes.

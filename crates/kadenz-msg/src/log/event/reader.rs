@@ -1,10 +1,11 @@
 use std::collections::HashMap;
-use std::io::{BufReader, ErrorKind, Read, Seek as _, SeekFrom};
+use std::io::{BufReader, ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::sync::Arc;
 
 use kadenz_rt::clock::WallTime;
 
 use super::{EventHeader, HEADER_BYTES, MAX_NAME, SYNC};
+use crate::log::chunks::read_into;
 use crate::log::limits::MAX_CHANNELS;
 use crate::log::{
     Damage, Entry, Format, Info, LogError, LogReader, LoggedChannel, READ_AHEAD, Source,
@@ -200,28 +201,18 @@ impl<S: Source> EventReader<S> {
     }
 }
 
-/// Reads that many bytes into an existing vector; memory is taken as they are read, not by the stated length.
-fn read_into(source: &mut impl Read, bytes: u64, into: &mut Vec<u8>) -> Result<(), LogError> {
-    into.clear();
-    let read = source.take(bytes).read_to_end(into)?;
-    if read as u64 == bytes {
-        return Ok(());
-    }
-    Err(std::io::Error::from(ErrorKind::UnexpectedEof).into())
-}
-
 impl<S: Source> LogReader for EventReader<S> {
     fn read(&mut self, entry: &mut Entry) -> Result<bool, LogError> {
         let Some(header) = self.next_event()? else {
             return Ok(false);
         };
         debug_assert!(header.name_bytes as usize <= MAX_NAME);
-        read_into(&mut self.source, header.name_bytes.into(), &mut self.name)?;
-        read_into(
-            &mut self.source,
-            header.data_bytes.into(),
-            &mut entry.payload,
-        )?;
+        let (name, payload) = (&mut self.name, &mut entry.payload);
+        let is_whole = read_into(&mut self.source, header.name_bytes.into(), name)?
+            && read_into(&mut self.source, header.data_bytes.into(), payload)?;
+        if !is_whole {
+            return Err(std::io::Error::from(ErrorKind::UnexpectedEof).into());
+        }
         self.at += header.body_bytes();
         if entry.channel.name.as_bytes() != self.name {
             entry.channel = self.channel();

@@ -8,6 +8,7 @@ use super::index::{ChunkIndex, ChunkPlace};
 use super::records::PutRecord as _;
 use super::{MAGIC, McapOptions, op};
 use crate::log::compression::Compression;
+use crate::log::info::extend;
 use crate::log::limits::TOO_LONG;
 use crate::log::{Amount, ByAddress, Entry, LoggedChannel, MAX_MESSAGE_BYTES, Schema, remember};
 
@@ -127,8 +128,7 @@ impl McapEncoder {
         let in_chunk = chunk.index.entry(channel).or_default();
         in_chunk.places.push((log_time, chunk.records.len() as u64));
         in_chunk.payload_bytes += entry.payload.len() as u64;
-        let (first, last) = chunk.span.unwrap_or((log_time, log_time));
-        chunk.span = Some((first.min(log_time), last.max(log_time)));
+        extend(&mut chunk.span, (log_time, log_time));
         chunk.records.record(op::MESSAGE, |content| {
             content.put_u16(channel);
             content.put_u32(entry.sequence);

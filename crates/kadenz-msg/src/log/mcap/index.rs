@@ -9,6 +9,7 @@ use super::{RECORD_HEAD, op};
 use crate::log::Amount;
 use crate::log::compression::Compression;
 use crate::log::file::Appender;
+use crate::log::info::extend;
 
 /// The bytes of the index in memory before it goes into the file.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -164,9 +165,8 @@ impl ChunkIndex {
                 None => None,
             };
             let entries = entries(loaded.as_deref().unwrap_or(&self.recent));
-            for ((first, last), _) in entries.iter().filter_map(IndexEntry::place) {
-                let (from, until) = span.unwrap_or((first, last));
-                span = Some((from.min(first), until.max(last)));
+            for (more, _) in entries.iter().filter_map(IndexEntry::place) {
+                extend(&mut span, more);
             }
             put(file, &mut entries.iter().map(|entry| entry.record))?;
         }

@@ -1,5 +1,5 @@
 use std::collections::HashMap;
-use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
+use std::io::{BufReader, Seek as _, SeekFrom};
 use std::sync::Arc;
 
 use kadenz_rt::clock::WallTime;
@@ -11,6 +11,7 @@ use super::{MAGIC, RECORD_HEAD, op};
 use crate::log::chunks::{
     self, ChunkExtent, ChunkMerge, ChunkMessage, Chunked, Loaded, shrink_spare,
 };
+use crate::log::info::extend;
 use crate::log::{
     ChannelInfo, Damage, Dictionary, Entry, Format, Info, Limits, LogError, LogReader,
     LoggedChannel, MAX_CHUNK_BYTES, Source, survey_all,
@@ -128,13 +129,10 @@ impl<S: Source> McapReader<S> {
             .filter(|_| self.map.damage.is_none())?;
         let mut info = self.outline();
         info.messages = counts.values().sum();
-        if info.messages > 0 {
-            let (first, last) = self.map.span;
-            info.span = Some((WallTime::from_unix_ns(first), WallTime::from_unix_ns(last)));
-        }
         let times = |&(first, last): &(i64, i64)| {
             (WallTime::from_unix_ns(first), WallTime::from_unix_ns(last))
         };
+        info.span = (info.messages > 0).then(|| times(&self.map.span));
         for (number, channel) in &self.chunks.names.channels {
             info.channels.push(ChannelInfo {
                 channel: LoggedChannel::clone(channel),
@@ -157,8 +155,7 @@ fn message_span(content: &[u8]) -> Option<(u16, (i64, i64))> {
     let mut messages = Fields(fields.counted()?);
     let mut span: Option<(i64, i64)> = None;
     while let Some((time, _)) = messages.time().zip(messages.u64()) {
-        let (first, last) = span.unwrap_or((time, time));
-        span = Some((first.min(time), last.max(time)));
+        extend(&mut span, (time, time));
     }
     span.map(|span| (channel, span))
 }
@@ -206,11 +203,11 @@ impl<S: Source> McapChunkReader<S> {
             return Ok(false);
         }
         self.source.seek(SeekFrom::Start(place.offset))?;
-        self.source
-            .by_ref()
-            .take(place.length)
-            .read_to_end(&mut self.raw)?;
-        Ok(self.raw.len() as u64 == place.length)
+        Ok(chunks::read_into(
+            &mut self.source,
+            place.length,
+            &mut self.raw,
+        )?)
     }
 
     /// Converts the fetched bytes to bare records.
@@ -307,8 +304,7 @@ impl<S: Source> LogReader for McapReader<S> {
     }
 
     fn progress(&self) -> (u64, u64) {
-        let all = self.merge.places().iter().map(|place| place.length).sum();
-        (self.merge.read_bytes(), all)
+        self.merge.progress()
     }
 
     fn info(&mut self) -> Result<Info, LogError> {

@@ -7,7 +7,7 @@ use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 use super::ChannelRegistry;
 use super::records::Fields;
 use super::{MAGIC, RECORD_HEAD, op};
-use crate::log::chunks::{ChunkExtent, overlap};
+use crate::log::chunks::{ChunkExtent, go_to, overlap, read_into};
 use crate::log::compression::Compression;
 use crate::log::{Damage, LogError, MAX_CHUNK_BYTES, Source};
 
@@ -73,7 +73,7 @@ impl<S: Source> McapScanner<'_, S> {
     fn bytes(&mut self, offset: u64, length: u64) -> Result<Vec<u8>, LogError> {
         let mut bytes = Vec::new();
         self.source.seek(SeekFrom::Start(offset))?;
-        self.source.by_ref().take(length).read_to_end(&mut bytes)?;
+        read_into(self.source, length, &mut bytes)?;
         Ok(bytes)
     }
 
@@ -129,8 +129,7 @@ impl<S: Source> McapScanner<'_, S> {
             }
             crc.update(&[number]);
             crc.update(&length.to_le_bytes());
-            record.clear();
-            self.source.by_ref().take(length).read_to_end(&mut record)?;
+            read_into(self.source, length, &mut record)?;
             crc.update(&record);
             if self.take_record(number, &record, start).is_none() {
                 return Ok(None);
@@ -245,9 +244,7 @@ impl<S: Source> McapScanner<'_, S> {
                 self.map.complete = self.complete(end)?;
                 break;
             }
-            let read = self.source.stream_position()?;
-            let by = i64::try_from(end).unwrap_or(i64::MAX) - i64::try_from(read).unwrap_or(0);
-            self.source.seek_relative(by)?;
+            go_to(self.source, end)?;
             at = end;
         }
         self.map.places.extend(stretch);
@@ -293,10 +290,7 @@ impl<S: Source> McapScanner<'_, S> {
             }
             op::SCHEMA | op::CHANNEL if length <= MAX_CHUNK_BYTES => {
                 let mut content = Vec::new();
-                self.source
-                    .by_ref()
-                    .take(length)
-                    .read_to_end(&mut content)?;
+                read_into(self.source, length, &mut content)?;
                 return Ok(self.map.names.learn(number, &content).is_ok());
             }
             op::MESSAGE => {
@@ -318,8 +312,7 @@ impl<S: Source> McapScanner<'_, S> {
     /// Returns the fields before a chunk's records, if it is one.
     fn chunk_head(&mut self, length: u64) -> Result<Option<ChunkHead>, LogError> {
         let mut bytes = Vec::new();
-        let longest = length.min(CHUNK_HEAD);
-        self.source.by_ref().take(longest).read_to_end(&mut bytes)?;
+        read_into(self.source, length.min(CHUNK_HEAD), &mut bytes)?;
         Ok(ChunkHead::parse(&bytes, length))
     }
 
@@ -423,7 +416,7 @@ pub(super) fn record_at<S: Source>(
 ) -> Result<Option<(u8, Vec<u8>)>, LogError> {
     source.seek(SeekFrom::Start(offset))?;
     let mut head = Vec::new();
-    source.by_ref().take(RECORD_HEAD).read_to_end(&mut head)?;
+    read_into(source, RECORD_HEAD, &mut head)?;
     let mut fields = Fields(&head);
     let Some((number, length)) = fields.u8().zip(fields.u64()) else {
         return Ok(None);
@@ -432,6 +425,6 @@ pub(super) fn record_at<S: Source>(
         return Ok(None);
     }
     let mut content = Vec::new();
-    source.by_ref().take(length).read_to_end(&mut content)?;
-    Ok((content.len() as u64 == length).then_some((number, content)))
+    let is_whole = read_into(source, length, &mut content)?;
+    Ok(is_whole.then_some((number, content)))
 }

@@ -124,7 +124,7 @@ fn without_an_index_each_new_description_is_that_of_the_messages_behind_it() {
     });
     let bytes = written(&entries.collect::<Vec<_>>(), Compression::Lz4);
     let whole = reader(&bytes);
-    let last = whole.merge.places().last().unwrap();
+    let last = whole.merge.places.last().unwrap();
     let found = rest(&mut reader(&bytes[..(last.offset + last.length) as usize]));
     assert_eq!(found.len(), 400);
     assert!(found[..200].iter().all(|it| it.channel == channels[0]));
@@ -135,7 +135,7 @@ fn without_an_index_each_new_description_is_that_of_the_messages_behind_it() {
 fn a_file_whose_writer_was_killed_is_read_to_its_last_whole_chunk() {
     let bytes = written(&thousand(), Compression::Lz4);
     let whole = reader(&bytes);
-    let places = whole.merge.places().to_vec();
+    let places = whole.merge.places.to_vec();
     let cut = places[5].offset + 20;
     let mut reader = reader(&bytes[..cut as usize]);
     let all = rest(&mut reader);
@@ -149,7 +149,7 @@ fn a_file_whose_writer_was_killed_is_read_to_its_last_whole_chunk() {
 #[test]
 fn a_damaged_chunk_costs_itself_alone_with_and_without_an_index() {
     let bytes = written(&thousand(), Compression::Lz4);
-    let places = reader(&bytes).merge.places().to_vec();
+    let places = reader(&bytes).merge.places.to_vec();
     let mut damaged = bytes.clone();
     damaged[(places[3].offset + places[3].length / 2) as usize] ^= 0xff;
     let mut indexed = reader(&damaged);
@@ -164,7 +164,7 @@ fn a_damaged_chunk_costs_itself_alone_with_and_without_an_index() {
 #[test]
 fn behind_a_garbled_length_the_next_chunk_is_found() {
     let bytes = written(&thousand(), Compression::Lz4);
-    let places = reader(&bytes).merge.places().to_vec();
+    let places = reader(&bytes).merge.places.to_vec();
     let mut damaged = bytes[..bytes.len() - 30].to_vec();
     damaged[places[3].offset as usize + 7] = 0x7f;
     let mut walked = reader(&damaged);

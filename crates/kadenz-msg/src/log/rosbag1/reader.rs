@@ -1,4 +1,4 @@
-use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
+use std::io::{BufReader, Seek as _, SeekFrom};
 use std::sync::Arc;
 
 use kadenz_rt::clock::WallTime;
@@ -108,13 +108,9 @@ impl<S: Source> BagChunkReader<S> {
 impl<S: Source> Chunked for BagChunkReader<S> {
     fn load(&mut self, place: &ChunkExtent, into: &mut Loaded) -> Result<bool, LogError> {
         self.source.seek(SeekFrom::Start(place.offset))?;
-        self.raw.clear();
         // The part of the place behind the chunk is an index, which this reader does not need.
         let length = place.length.min(MAX_CHUNK_BYTES);
-        self.source
-            .by_ref()
-            .take(length)
-            .read_to_end(&mut self.raw)?;
+        chunks::read_into(&mut self.source, length, &mut self.raw)?;
         into.bytes.clear();
         let unpacked = self.unpack(into);
         shrink_spare(&mut self.raw);
@@ -151,8 +147,7 @@ impl<S: Source> LogReader for Rosbag1Reader<S> {
     }
 
     fn progress(&self) -> (u64, u64) {
-        let all = self.merge.places().iter().map(|place| place.length).sum();
-        (self.merge.read_bytes(), all)
+        self.merge.progress()
     }
 }
 

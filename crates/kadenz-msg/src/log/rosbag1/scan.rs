@@ -5,7 +5,7 @@ use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 use std::sync::Arc;
 
 use super::{BagRecord, MAGIC, RecordHeader, op, time};
-use crate::log::chunks::{ChunkExtent, overlap};
+use crate::log::chunks::{ChunkExtent, go_to, overlap, read_into};
 use crate::log::limits::{DescriptionBudget, text_bytes};
 use crate::log::{Damage, LogError, LoggedChannel, MAX_CHUNK_BYTES, Schema, Source};
 
@@ -96,10 +96,7 @@ impl<S: Source> BagScanner<'_, S> {
 
     /// A record's header and the length of its data; the source stands at its data.
     fn header(&mut self, at: u64) -> Result<Option<(Vec<u8>, u32)>, LogError> {
-        let by = i64::try_from(at).unwrap_or(i64::MAX)
-            - i64::try_from(self.source.stream_position()?).unwrap_or(0);
-        // The read-ahead buffer stays: records may be many and short.
-        self.source.seek_relative(by)?;
+        go_to(self.source, at)?;
         let Some(length) = self
             .length_field()?
             .filter(|it| u64::from(*it) <= MAX_CHUNK_BYTES)
@@ -107,11 +104,7 @@ impl<S: Source> BagScanner<'_, S> {
             return Ok(None);
         };
         let mut header = Vec::new();
-        self.source
-            .by_ref()
-            .take(length.into())
-            .read_to_end(&mut header)?;
-        let whole = header.len() as u64 == u64::from(length);
+        let whole = read_into(self.source, length.into(), &mut header)?;
         Ok(self
             .length_field()?
             .filter(|_| whole)
@@ -120,7 +113,7 @@ impl<S: Source> BagScanner<'_, S> {
 
     fn length_field(&mut self) -> Result<Option<u32>, LogError> {
         let mut bytes = Vec::new();
-        self.source.by_ref().take(4).read_to_end(&mut bytes)?;
+        read_into(self.source, 4, &mut bytes)?;
         Ok(bytes.first_chunk().map(|it| u32::from_le_bytes(*it)))
     }
 
@@ -148,10 +141,7 @@ impl<S: Source> BagScanner<'_, S> {
                 }),
                 op::INDEX | op::CONNECTION if u64::from(data) <= MAX_CHUNK_BYTES => {
                     let mut content = Vec::new();
-                    self.source
-                        .by_ref()
-                        .take(data.into())
-                        .read_to_end(&mut content)?;
+                    read_into(self.source, data.into(), &mut content)?;
                     let record = BagRecord {
                         header: RecordHeader(&header),
                         data: &content,

@@ -83,9 +83,8 @@ impl Cell<'static> {
             Value::Boolean(it) => Self::Boolean(it),
             Value::String(it) => Self::Text(it.into()),
             Value::Enum(it) => {
-                let named = it.of.values.iter().find(|of| of.number == it.number);
-                let name = named.map_or_else(|| it.number.to_string(), |of| of.name.clone());
-                Self::Text(name.into())
+                let name = it.of.name_of(it.number).map(str::to_owned);
+                Self::Text(name.unwrap_or_else(|| it.number.to_string()).into())
             }
             Value::Struct(_) | Value::Array(_) => Self::Null,
         }
