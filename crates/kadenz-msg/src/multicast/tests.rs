@@ -1,15 +1,11 @@
-use kadenz_rt::net::interface::{InterfaceKind, Route, RouteError};
-use kadenz_rt::net::multicast::LinkState;
+use kadenz_rt::net::interface::{Route, RouteError};
 
 use super::*;
 
-fn asked(ttl: u8, interface: Option<&str>) -> NetworkSettings {
-    NetworkSettings {
-        group: "239.255.76.67:7667".parse().unwrap(),
-        ttl,
-        interface: interface.map(str::to_owned),
-        receive_buffer: 8_000_000,
-    }
+fn asked(ttl: u8, interface: Option<&str>) -> Options {
+    let interface = interface.unwrap_or_default();
+    let url = format!("udpm://?ttl={ttl}&iface={interface}");
+    Options::read(&Address::parse(&url).unwrap()).unwrap()
 }
 
 /// A network in which all is well.
@@ -44,8 +40,8 @@ fn received() -> SelfTest {
 }
 
 /// The worst finding, as `id severity`, and its remedy.
-fn worst(asked: &NetworkSettings, seen: &MulticastFacts, tested: &SelfTest) -> (String, String) {
-    let mut findings = judge::network(asked, seen, tested);
+fn worst(asked: &Options, seen: &MulticastFacts, tested: &SelfTest) -> (String, String) {
+    let mut findings = network(asked, seen, tested);
     findings.sort_by_key(|it| std::cmp::Reverse(it.severity));
     let worst = &findings[0];
     assert!(!worst.cost.is_empty() && !worst.evidence.is_empty());
@@ -55,7 +51,7 @@ fn worst(asked: &NetworkSettings, seen: &MulticastFacts, tested: &SelfTest) -> (
 
 #[test]
 fn a_network_that_is_well_has_no_finding_that_costs() {
-    let findings = judge::network(&asked(1, None), &well(), &received());
+    let findings = network(&asked(1, None), &well(), &received());
     assert!(
         findings.iter().all(|it| it.severity == Severity::Fine),
         "{findings:?}"
@@ -152,7 +148,7 @@ fn a_self_test_that_fails_means_that_nothing_works() {
     for tested in [silent, refused] {
         let found = worst(&asked(1, None), &well(), &tested);
         assert_eq!(found.0, "multicast-self-test Spoils");
-        assert!(!works(&judge::network(&asked(1, None), &well(), &tested)));
+        assert!(!works(&network(&asked(1, None), &well(), &tested)));
     }
 }
 

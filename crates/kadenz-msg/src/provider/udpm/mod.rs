@@ -64,11 +64,12 @@ pub struct Udpm {
 
 /// The parameters of a URL.
 #[derive(Debug, Clone)]
-struct Options {
+pub(crate) struct Options {
     address: Address,
-    group: SocketAddr,
-    ttl: u8,
-    interface: Option<String>,
+    pub(crate) group: SocketAddr,
+    /// How many networks a datagram may pass.
+    pub(crate) ttl: u8,
+    pub(crate) interface: Option<String>,
     receive_buffer: Option<usize>,
     send_buffer: Option<usize>,
     send_wait: Duration,
@@ -77,19 +78,6 @@ struct Options {
     busy_poll: Option<Duration>,
     priority: Option<u32>,
     dscp: Option<u8>,
-}
-
-/// The network settings of a URL.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NetworkSettings {
-    /// The group and port.
-    pub group: std::net::SocketAddr,
-    /// How many networks a datagram may pass.
-    pub ttl: u8,
-    /// The interface, if the URL names one.
-    pub interface: Option<String>,
-    /// Room for datagrams that wait to be read, in bytes.
-    pub receive_buffer: usize,
 }
 
 impl Udpm {
@@ -114,16 +102,9 @@ impl Udpm {
         })
     }
 
-    /// Returns the network settings of the URL.
-    #[must_use]
-    pub fn asked(&self) -> NetworkSettings {
-        let options = &self.options;
-        NetworkSettings {
-            group: options.group,
-            ttl: options.ttl,
-            interface: options.interface.clone(),
-            receive_buffer: options.receive_buffer.unwrap_or(RECEIVE_BUFFER),
-        }
+    /// Returns the parameters of the URL.
+    pub(crate) fn asked(&self) -> &Options {
+        &self.options
     }
 
     fn port(&self, options: &PortOptions) -> Result<UdpPort, ProviderError> {
@@ -174,7 +155,7 @@ impl Provider for Udpm {
 }
 
 impl Options {
-    fn read(address: &Address) -> Result<Self, ProviderError> {
+    pub(crate) fn read(address: &Address) -> Result<Self, ProviderError> {
         let group = address.socket_address(GROUP, PORT)?;
         let remedy =
             "give one of 224.0.0.0 to 239.255.255.255, or of ff00::/8; LCM's is 239.255.76.67";
@@ -215,6 +196,11 @@ impl Options {
             .min(MAX_MESSAGE)
     }
 
+    /// Room for datagrams that wait to be read, in bytes.
+    pub(crate) fn receive_buffer(&self) -> usize {
+        self.receive_buffer.unwrap_or(RECEIVE_BUFFER)
+    }
+
     fn multicast(&self, join: Option<IpAddr>) -> Multicast {
         Multicast {
             join,
@@ -246,7 +232,7 @@ impl Options {
             share_address: true,
             multicast: Some(self.multicast(Some(self.group.ip()))),
             wakers_may_be_late: true,
-            receive_buffer: Some(self.receive_buffer.unwrap_or(RECEIVE_BUFFER)),
+            receive_buffer: Some(self.receive_buffer()),
             busy_poll: self.busy_poll,
             receive_stamps: Stamping::Software,
             ..PortOptions::default()
@@ -279,7 +265,7 @@ fn small(number: Option<u64>) -> Option<u8> {
 
 /// Whether a host receives the datagrams that it sends to a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SelfTest {
+pub(crate) enum SelfTest {
     /// The host receives them.
     Heard {
         /// The time that the first received datagram took, with the scheduler's share.
@@ -308,8 +294,7 @@ impl Udpm {
     ///
     /// # Real-time safety
     /// Not real-time safe.
-    #[must_use]
-    pub fn self_test(&self) -> SelfTest {
+    pub(crate) fn self_test(&self) -> SelfTest {
         self.try_self_test()
             .unwrap_or_else(|why| SelfTest::Refused { why })
     }

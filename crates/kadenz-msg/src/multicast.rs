@@ -1,22 +1,99 @@
-//! Judges the facts of a network for multicast; pure, so that every case is tested.
+//! The causes for which LCM's multicast fails on this host, with their remedies, in place of a failed
+//! self-test.
+//!
+//! ```
+//! use kadenz_msg::multicast::examine;
+//! use kadenz_msg::provider::parameters::Address;
+//!
+//! let address = Address::parse("udpm://239.255.76.67:7667?ttl=0&iface=nowhere0")?;
+//! let findings = examine(&address)?;
+//! # if cfg!(target_os = "linux") {
+//! let interface = findings.iter().find(|it| it.id == "multicast-interface").unwrap();
+//! assert!(interface.title.contains("nowhere0"));
+//! assert!(interface.remedy.is_some());
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::net::IpAddr;
 
 use kadenz_rt::doctor::{Finding, Severity};
 use kadenz_rt::net::interface::InterfaceKind;
-use kadenz_rt::net::multicast::{LinkState, MulticastFacts};
+use kadenz_rt::net::multicast::{LinkState, MulticastFacts, situation};
+use kadenz_rt::tuning::Measure;
 
-use crate::provider::udpm::{NetworkSettings, SelfTest};
+use crate::provider::parameters::Address;
+use crate::provider::udpm::{Options, SelfTest, Udpm};
+use crate::provider::{Provider as _, ProviderError};
+
+/// Examines the way of a `udpm://` URL's messages: the state of each part, its cost, and its remedy; the
+/// worst first. Sends a few datagrams to the URL's group, which every LCM program ignores, and changes
+/// nothing. Takes up to a second.
+///
+/// [`Severity::Spoils`] means here that messages do not arrive, and [`Severity::Costs`] that some may
+/// not.
+///
+/// # Errors
+/// If the URL is not `udpm://`, or has an invalid parameter.
+pub fn examine(address: &Address) -> Result<Vec<Finding>, ProviderError> {
+    if address.scheme() != "udpm" {
+        let reason = format!("{}:// is not multicast", address.scheme());
+        return Err(address.wrong(reason, "give a URL that begins with udpm://"));
+    }
+    let bus = Udpm::open(address)?;
+    let asked = bus.asked();
+    let seen = situation(asked.group.ip(), asked.interface.as_deref());
+    let tested = bus.self_test();
+    Ok(judge(asked, &seen, &tested, &bus))
+}
+
+fn judge(asked: &Options, seen: &MulticastFacts, tested: &SelfTest, bus: &Udpm) -> Vec<Finding> {
+    let mut findings = network(asked, seen, tested);
+    findings.extend(granted(bus));
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    findings
+}
+
+/// Returns whether messages can arrive, by what was found.
+#[must_use]
+pub fn works(findings: &[Finding]) -> bool {
+    findings.iter().all(|it| it.severity < Severity::Spoils)
+}
+
+// The settings that the kernel refused to the sockets themselves.
+
+/// Returns one finding for each setting that was requested and refused.
+fn granted(bus: &Udpm) -> Vec<Finding> {
+    let refused = |measure: &Measure| !measure.ok;
+    let measures = bus.measures();
+    measures
+        .iter()
+        .filter(|it| refused(it))
+        .map(finding)
+        .collect()
+}
+
+fn finding(measure: &Measure) -> Finding {
+    let title = format!(
+        "{}: {} asked, {} granted",
+        measure.name, measure.requested, measure.granted
+    );
+    let finding = Finding::new("multicast-socket", Severity::Costs, title)
+        .cost("a receiver that pauses loses what does not fit into its buffer")
+        .evidence(measure.reason.clone().unwrap_or_default());
+    match &measure.remedy {
+        Some(remedy) => finding.remedy(remedy.clone()),
+        None => finding,
+    }
+}
+
+// The facts of a network, judged without a look at it, so that every case is tested.
 
 /// The minimum receive buffer: an image of a camera does not fit into less.
 const SMALL_BUFFER: u64 = 2_000_000;
 
 /// Returns one finding for each part of the way.
-pub(super) fn network(
-    asked: &NetworkSettings,
-    seen: &MulticastFacts,
-    tested: &SelfTest,
-) -> Vec<Finding> {
+fn network(asked: &Options, seen: &MulticastFacts, tested: &SelfTest) -> Vec<Finding> {
     let all = [
         Some(self_test(asked, tested)),
         route(asked, seen),
@@ -33,7 +110,7 @@ pub(super) fn network(
     all.into_iter().flatten().collect()
 }
 
-fn self_test(asked: &NetworkSettings, tested: &SelfTest) -> Finding {
+fn self_test(asked: &Options, tested: &SelfTest) -> Finding {
     let id = "multicast-self-test";
     let group = asked.group;
     match tested {
@@ -61,7 +138,7 @@ fn self_test(asked: &NetworkSettings, tested: &SelfTest) -> Finding {
     }
 }
 
-fn route(asked: &NetworkSettings, seen: &MulticastFacts) -> Option<Finding> {
+fn route(asked: &Options, seen: &MulticastFacts) -> Option<Finding> {
     let id = "multicast-route";
     let group = seen.group;
     if asked.interface.is_some() {
@@ -93,7 +170,7 @@ fn all_groups(group: IpAddr) -> &'static str {
     }
 }
 
-fn interface(asked: &NetworkSettings, seen: &MulticastFacts) -> Finding {
+fn interface(asked: &Options, seen: &MulticastFacts) -> Finding {
     let id = "multicast-interface";
     let Some(name) = &seen.interface else {
         return Finding::new(id, Severity::Note, "no interface is known to be looked at")
@@ -146,7 +223,7 @@ fn flag(seen: &MulticastFacts) -> Option<Finding> {
     Some(finding.remedy(format!("sudo ip link set {name} multicast on")))
 }
 
-fn ttl(asked: &NetworkSettings, seen: &MulticastFacts) -> Finding {
+fn ttl(asked: &Options, seen: &MulticastFacts) -> Finding {
     let id = "multicast-ttl";
     let on_loopback = seen.state.is_some_and(|state| state.loopback);
     match asked.ttl {
@@ -168,7 +245,7 @@ fn ttl(asked: &NetworkSettings, seen: &MulticastFacts) -> Finding {
     }
 }
 
-fn several(asked: &NetworkSettings, seen: &MulticastFacts) -> Option<Finding> {
+fn several(asked: &Options, seen: &MulticastFacts) -> Option<Finding> {
     if asked.interface.is_some() || seen.others.is_empty() || asked.ttl == 0 {
         return None;
     }
@@ -220,10 +297,10 @@ fn wireless(seen: &MulticastFacts) -> Option<Finding> {
     )))
 }
 
-fn buffer(asked: &NetworkSettings, seen: &MulticastFacts) -> Option<Finding> {
+fn buffer(asked: &Options, seen: &MulticastFacts) -> Option<Finding> {
     let id = "multicast-receive-buffer";
     let most = seen.largest_receive_buffer?;
-    let wanted = (asked.receive_buffer as u64).max(SMALL_BUFFER);
+    let wanted = (asked.receive_buffer() as u64).max(SMALL_BUFFER);
     if most >= SMALL_BUFFER {
         let title = format!("a receiver may have a buffer of {most} bytes");
         return Some(Finding::fine(id, title, "net.core.rmem_max"));
@@ -259,7 +336,7 @@ fn reverse_path(seen: &MulticastFacts) -> Option<Finding> {
     )))
 }
 
-fn firewall(asked: &NetworkSettings, seen: &MulticastFacts) -> Option<Finding> {
+fn firewall(asked: &Options, seen: &MulticastFacts) -> Option<Finding> {
     let loaded = seen.firewall.as_ref()?;
     if asked.ttl == 0 {
         return None;
@@ -277,3 +354,6 @@ fn firewall(asked: &NetworkSettings, seen: &MulticastFacts) -> Option<Finding> {
          let it in: sudo iptables -I INPUT -d {ip} -p udp --dport {port} -j ACCEPT; sudo iptables -I INPUT -p igmp -j ACCEPT"
     )))
 }
+
+#[cfg(test)]
+mod tests;
