@@ -14,7 +14,6 @@
 mod inlet;
 mod outlet;
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -39,18 +38,10 @@ pub struct FileProvider {
     role: Role,
 }
 
+#[derive(Debug)]
 enum Role {
     Reads(PlayOptions),
     Writes(Arc<OutletLog>),
-}
-
-impl fmt::Debug for Role {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Reads(_) => "Reads",
-            Self::Writes(_) => "Writes",
-        })
-    }
 }
 
 #[derive(Clone, Copy)]

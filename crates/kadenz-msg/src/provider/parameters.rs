@@ -127,6 +127,28 @@ impl Address {
         Ok((host, port))
     }
 
+    /// Returns the location as `host:port`, with the defaults for missing parts; the host may be a name.
+    ///
+    /// # Errors
+    /// If the port is invalid.
+    pub(crate) fn endpoint(
+        &self,
+        host_by_default: &str,
+        port_by_default: u16,
+    ) -> Result<String, ProviderError> {
+        let (host, port) = self.host_and_port()?;
+        let host = if host.is_empty() {
+            host_by_default
+        } else {
+            host
+        };
+        let port = port.unwrap_or(port_by_default);
+        Ok(match host.contains(':') {
+            true => format!("[{host}]:{port}"),
+            false => format!("{host}:{port}"),
+        })
+    }
+
     /// Returns the location as an address, with the defaults for missing parts.
     ///
     /// # Errors
@@ -146,13 +168,6 @@ impl Address {
             })?
         };
         Ok(SocketAddr::new(ip, port.unwrap_or(port_by_default)))
-    }
-
-    /// Returns the path of `host:port/path`, with its slash; empty if there is none.
-    #[must_use]
-    pub fn path(&self) -> &str {
-        let at = self.location.find('/').unwrap_or(self.location.len());
-        &self.location[at..]
     }
 
     /// Returns its parameters, which a provider then takes one by one.
@@ -210,17 +225,6 @@ impl<'a> UrlParameters<'a> {
         );
         self.typed(name, &remedy, |text| {
             text.parse().ok().filter(|number| range.contains(number))
-        })
-    }
-
-    /// Takes a number that may have a fraction and is above zero.
-    ///
-    /// # Errors
-    /// If the value is no such number.
-    pub fn factor(&mut self, name: &'static str) -> Result<Option<f64>, ProviderError> {
-        self.typed(name, "give a number above 0, as 0.5", |text| {
-            let number: f64 = text.parse().ok()?;
-            (number.is_finite() && number > 0.0).then_some(number)
         })
     }
 

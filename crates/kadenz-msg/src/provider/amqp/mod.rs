@@ -37,7 +37,7 @@ use std::time::Duration;
 use kadenz_rt::clock;
 
 use super::parameters::Address;
-use super::stream::note::{Expected, Numbers, PeerInlet};
+use super::stream::note::{Numbers, PeerInlet};
 use super::stream::peer_receiver::PeerReceiver;
 use super::stream::peer_set::{PeerSet, Side};
 use super::stream::socket::SocketAddress;
@@ -81,12 +81,7 @@ impl Amqp {
     /// # Errors
     /// If the address or a parameter is invalid, or the password's file cannot be read.
     pub fn open(address: &Address) -> Result<Self, ProviderError> {
-        let (host, port) = address.host_and_port()?;
-        let host = if host.is_empty() { "localhost" } else { host };
-        let broker = match host.contains(':') {
-            true => format!("[{host}]:{}", port.unwrap_or(5672)),
-            false => format!("{host}:{}", port.unwrap_or(5672)),
-        };
+        let broker = address.endpoint("localhost", 5672)?;
         let mut parameters = address.parameters();
         let password = match parameters.text("password_file") {
             None => "guest".to_owned(),
@@ -196,10 +191,7 @@ impl Provider for Amqp {
             let soon = Wait::Until(clock::now() + Duration::from_millis(5));
             let _ = receiver.receive(soon, &mut |_| More::GoOn);
         })?;
-        Ok(Box::new(PeerInlet {
-            receiver,
-            expected: Some(Expected::default()),
-        }))
+        Ok(Box::new(PeerInlet::numbered(receiver)))
     }
 }
 

@@ -1,4 +1,3 @@
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,11 +21,7 @@ pub(super) struct FileInlet {
     sleeper: Option<Box<dyn Sleeper>>,
 }
 
-impl fmt::Debug for FileInlet {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "FileInlet({})", self.path.display())
-    }
-}
+show_fields!(FileInlet: path);
 
 /// The maximum number of messages of one batch.
 const BATCH: usize = 64;

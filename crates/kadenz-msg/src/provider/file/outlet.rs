@@ -1,5 +1,4 @@
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -31,6 +30,8 @@ const FLUSH_EVERY: Duration = Duration::from_millis(100);
 
 /// The most channels that are remembered.
 const MAX_CHANNELS: usize = 4096;
+
+show_fields!(OutletLog: );
 
 impl OutletLog {
     pub(super) fn over(
@@ -89,13 +90,8 @@ impl OutletLogState {
     }
 }
 
+#[derive(Debug)]
 pub(super) struct FileOutlet(pub(super) Arc<OutletLog>);
-
-impl fmt::Debug for FileOutlet {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("FileOutlet")
-    }
-}
 
 impl Publish for FileOutlet {
     fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError> {

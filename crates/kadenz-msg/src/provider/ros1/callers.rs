@@ -116,7 +116,7 @@ impl Callers {
                 return;
             };
             if !self.slots.has_room()
-                && let Some(id) = self.slots.least_active(now)
+                && let Some(id) = self.slots.least_needed(now, None)
             {
                 self.disconnect(|it| it.id == id);
             }

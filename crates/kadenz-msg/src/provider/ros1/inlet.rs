@@ -10,7 +10,7 @@ use super::tcpros::TcprosPublisher;
 use crate::arrival::{SenderId, random_number};
 use crate::channel::Pattern;
 use crate::provider::parameters::Address;
-use crate::provider::stream::note::Expected;
+use crate::provider::stream::note::PeerInlet;
 use crate::provider::stream::peer_receiver::PeerReceiver;
 use crate::provider::stream::socket::SocketAddress;
 use crate::provider::{
@@ -21,8 +21,7 @@ use crate::provider::{
 pub(super) struct RosInlet {
     address: Address,
     node: RosNode,
-    receiver: PeerReceiver<TcprosPublisher>,
-    expected: Expected,
+    peers: PeerInlet<TcprosPublisher>,
     longest: usize,
     woken: Arc<AtomicBool>,
 }
@@ -37,8 +36,7 @@ impl RosInlet {
         Self {
             address: address.clone(),
             node,
-            receiver,
-            expected: Expected::default(),
+            peers: PeerInlet::numbered(receiver),
             longest,
             woken: Arc::new(AtomicBool::new(false)),
         }
@@ -47,7 +45,8 @@ impl RosInlet {
     /// Connects to the publishers that the node knows by now, and disconnects from others.
     fn follow(&mut self) {
         let sources = self.node.sources();
-        let Self { receiver, node, .. } = self;
+        let Self { peers, node, .. } = self;
+        let receiver = &mut peers.receiver;
         receiver.keep(|id| sources.iter().any(|source| source.id == id));
         for source in sources {
             if receiver.has(source.id) {
@@ -70,23 +69,14 @@ impl RosInlet {
 
 impl Inlet for RosInlet {
     fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError> {
-        self.receiver.want(patterns);
-        self.expected.clear();
-        let outcome = self.node.want(patterns, self.receiver.waker());
+        self.peers.want(patterns)?;
+        let outcome = self.node.want(patterns, self.peers.receiver.waker());
         outcome.map_err(|error| super::no_master(&self.address, &error))
     }
 
     fn receive(&mut self, wait: Wait, take: Take<'_>) -> Result<Received, ReceiveError> {
         loop {
-            let Self {
-                receiver, expected, ..
-            } = self;
-            let mut overrun = 0;
-            let outcome = receiver.receive(wait, &mut |arrival| {
-                overrun += expected.gap(&arrival);
-                take(arrival)
-            });
-            receiver.counters.overrun += overrun;
+            let outcome = self.peers.receive(wait, take);
             if !matches!(outcome, Ok(Received::Woken)) {
                 return outcome;
             }
@@ -101,12 +91,12 @@ impl Inlet for RosInlet {
     fn waker(&self) -> Arc<dyn Wake> {
         Arc::new(RosWaker {
             woken: Arc::clone(&self.woken),
-            waker: self.receiver.waker(),
+            waker: self.peers.receiver.waker(),
         })
     }
 
     fn counters(&self) -> InletCounters {
-        self.receiver.counters
+        self.peers.counters()
     }
 }
 

@@ -100,9 +100,7 @@ impl Ros1 {
     /// # Errors
     /// If the address or a parameter is invalid, or there is a type without its md5.
     pub fn open(address: &Address) -> Result<Self, ProviderError> {
-        let (host, port) = address.host_and_port()?;
-        let host = if host.is_empty() { "localhost" } else { host };
-        let master = format!("{host}:{}", port.unwrap_or(11311));
+        let master = address.endpoint("localhost", 11311)?;
         let mut parameters = address.parameters();
         let (name, md5) = (parameters.text("type"), parameters.text("md5"));
         let definition = parameters.text("definition").unwrap_or_default();

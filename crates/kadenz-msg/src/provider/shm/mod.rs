@@ -102,14 +102,7 @@ struct ShmBus {
     _node: Node<FileService>,
 }
 
-impl fmt::Debug for ShmBus {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = formatter.debug_struct("Bus");
-        shown.field("address", &self.address.as_str());
-        shown.field("settings", &self.settings);
-        shown.finish_non_exhaustive()
-    }
-}
+show_fields!(ShmBus: address, settings);
 
 impl Shm {
     /// Opens the bus of that name, and makes it if it does not exist. Removes the remains of killed programs.

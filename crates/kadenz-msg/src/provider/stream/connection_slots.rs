@@ -120,13 +120,8 @@ impl ConnectionSlots {
         }
     }
 
-    /// Returns the first peer to disconnect if there is no room: one without activity.
-    pub(in crate::provider) fn least_active(&self, now: MonotonicTime) -> Option<ConnectionId> {
-        self.least_needed(now, None)
-    }
-
-    /// As [`least_active`](Self::least_active), but `idle`, an active peer that is idle, goes before a peer that
-    /// has only just connected.
+    /// Returns the first peer to disconnect if there is no room: one without activity. An active peer that is
+    /// idle goes before a peer that has only just connected.
     pub(in crate::provider) fn least_needed(
         &self,
         now: MonotonicTime,
@@ -257,17 +252,17 @@ mod tests {
         slots.note(active, PeerState::Active);
         slots.note(handshake_done, PeerState::HandshakeDone);
         assert!(!slots.has_room());
-        assert_eq!(slots.least_active(at(102)), Some(connected));
+        assert_eq!(slots.least_needed(at(102), None), Some(connected));
         assert_eq!(
-            slots.least_active(at(101)),
+            slots.least_needed(at(101), None),
             Some(handshake_done),
             "it has just come"
         );
         slots.leave(handshake_done);
-        assert_eq!(slots.least_active(at(101)), Some(connected));
+        assert_eq!(slots.least_needed(at(101), None), Some(connected));
         slots.leave(connected);
         assert!(slots.has_room());
-        assert_eq!(slots.least_active(at(9999)), None);
+        assert_eq!(slots.least_needed(at(9999), None), None);
     }
 
     #[test]
@@ -320,7 +315,7 @@ mod tests {
             slots.note(id, PeerState::Active);
             slots.note(id, PeerState::HandshakeDone);
         }
-        assert!(!slots.has_room() && slots.least_active(at(9999)).is_none());
+        assert!(!slots.has_room() && slots.least_needed(at(9999), None).is_none());
         for id in 0..3 {
             slots.leave(ConnectionId(id));
         }

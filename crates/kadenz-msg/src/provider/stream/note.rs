@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::peer_receiver::{PeerProtocol, PeerReceiver, ReceiverWaker};
+use super::peer_receiver::{PeerProtocol, PeerReceiver};
 use crate::arrival::{Arrival, Scope, SenderId, Sequence, random_number};
 use crate::channel::{Channel, Pattern};
 use crate::provider::{
@@ -111,6 +111,16 @@ pub(in crate::provider) struct PeerInlet<T> {
     pub(in crate::provider) expected: Option<Expected>,
 }
 
+impl<T> PeerInlet<T> {
+    /// An inlet of messages with numbers.
+    pub(in crate::provider) fn numbered(receiver: PeerReceiver<T>) -> Self {
+        Self {
+            receiver,
+            expected: Some(Expected::default()),
+        }
+    }
+}
+
 impl<T: PeerProtocol + Debug> Inlet for PeerInlet<T> {
     fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError> {
         self.receiver.want(patterns);
@@ -132,7 +142,7 @@ impl<T: PeerProtocol + Debug> Inlet for PeerInlet<T> {
     }
 
     fn waker(&self) -> Arc<dyn Wake> {
-        Arc::new(ReceiverWaker(self.receiver.waker()))
+        Arc::new(self.receiver.waker())
     }
 
     fn counters(&self) -> InletCounters {

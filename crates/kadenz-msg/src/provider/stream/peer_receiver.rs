@@ -92,13 +92,9 @@ impl<T> fmt::Debug for PeerReceiver<T> {
     }
 }
 
-/// Ends a receiver's wait.
-#[derive(Debug)]
-pub(in crate::provider) struct ReceiverWaker(pub(in crate::provider) Waker);
-
-impl Wake for ReceiverWaker {
+impl Wake for Waker {
     fn wake(&self) {
-        self.0.wake();
+        Self::wake(self);
     }
 }
 
@@ -419,7 +415,7 @@ impl<T: PeerProtocol> PeerReceiver<T> {
                 return;
             };
             if !self.slots.has_room() {
-                let id = self.slots.least_active(clock::now());
+                let id = self.slots.least_needed(clock::now(), None);
                 let mut connections = self.connections.iter();
                 let Some(index) = connections.position(|it| Some(it.id) == id) else {
                     continue;

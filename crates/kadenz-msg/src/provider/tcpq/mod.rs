@@ -72,16 +72,9 @@ impl Tcpq {
     /// # Errors
     /// If the port is invalid, or a parameter is unknown or invalid.
     pub fn open(address: &Address) -> Result<Self, ProviderError> {
-        let (host, port) = address.host_and_port()?;
-        let host = if host.is_empty() { "127.0.0.1" } else { host };
-        let host = if host.contains(':') {
-            format!("[{host}]")
-        } else {
-            host.to_owned()
-        };
         let mut given = address.parameters();
         let tcpq = Self {
-            server_address: format!("{host}:{}", port.unwrap_or(PORT)),
+            server_address: address.endpoint("127.0.0.1", PORT)?,
             queue: given.bytes("queue")?.unwrap_or(4_000_000),
             send_wait: given
                 .span("send_wait")?

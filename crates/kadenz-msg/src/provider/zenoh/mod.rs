@@ -30,7 +30,6 @@
 mod inlet;
 
 use std::collections::HashMap;
-use std::fmt;
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,13 +69,7 @@ struct ZenohBus {
     largest: usize,
 }
 
-impl fmt::Debug for ZenohBus {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = formatter.debug_struct("Bus");
-        shown.field("address", &self.address.as_str());
-        shown.finish_non_exhaustive()
-    }
-}
+show_fields!(ZenohBus: address);
 
 impl ZenohBus {
     fn failed(&self, error: &zenoh::Error) -> ProviderError {

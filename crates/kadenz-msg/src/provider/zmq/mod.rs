@@ -38,7 +38,7 @@ use std::sync::{Arc, Weak};
 
 use super::parameters::Address;
 use super::stream::acceptor::Acceptor;
-use super::stream::note::{Expected, NOTE, Numbers, PeerInlet};
+use super::stream::note::{NOTE, Numbers, PeerInlet};
 use super::stream::peer_receiver::PeerReceiver;
 use super::stream::peer_set::{PeerSet, Side};
 use super::stream::socket::SocketAddress;
@@ -198,10 +198,7 @@ impl Provider for Zmq {
                 receiver.connect(id, endpoint.clone(), Box::new(begin_handshake));
             }
         }
-        Ok(Box::new(PeerInlet {
-            receiver,
-            expected: Some(Expected::default()),
-        }))
+        Ok(Box::new(PeerInlet::numbered(receiver)))
     }
 }
 
