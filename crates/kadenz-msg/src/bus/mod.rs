@@ -328,29 +328,24 @@ impl Bus {
     /// Interrupts the thread that receives at the moment; not for a loop.
     #[must_use]
     pub fn losses(&self) -> Vec<SenderTally> {
-        let leader_followers = self
-            .shared
-            .leader_followers
-            .with(|leader_followers| leader_followers.clone());
-        leader_followers
-            .map(|leader_followers| leader_followers.losses())
-            .unwrap_or_default()
+        let receiving = self.receiving();
+        receiving.map(|it| it.losses()).unwrap_or_default()
     }
 
     /// Returns the counters of messages before their delivery.
     #[must_use]
     pub fn inlet_counters(&self) -> InletCounters {
-        let leader_followers = self
-            .shared
-            .leader_followers
-            .with(|leader_followers| leader_followers.clone());
-        leader_followers
-            .map(|leader_followers| {
-                let mut counters = leader_followers.counters();
-                counters.malformed += leader_followers.misnamed.get();
-                counters
-            })
-            .unwrap_or_default()
+        let Some(receiving) = self.receiving() else {
+            return InletCounters::default();
+        };
+        let mut counters = receiving.counters();
+        counters.malformed += receiving.misnamed.get();
+        counters
+    }
+
+    /// Who receives, if anyone has subscribed.
+    fn receiving(&self) -> Option<Arc<LeaderFollowers>> {
+        self.shared.leader_followers.with(|it| it.clone())
     }
 
     fn core(

@@ -50,9 +50,7 @@ impl TunedThread {
             measures: receiver.recv().unwrap_or_default(),
         })
     }
-}
 
-impl TunedThread {
     /// Requests the thread's end, without a wait for it.
     fn request_stop(&self) {
         self.stop.store(true, Ordering::Release);

@@ -63,7 +63,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.received += other.received;
         self.lost += other.lost;
         self.duplicated += other.duplicated;

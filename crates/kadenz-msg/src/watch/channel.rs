@@ -59,12 +59,7 @@ pub struct SenderFigures {
 
 impl ChannelFigures {
     pub(super) fn note_loss(&mut self, sender: SenderId, tally: &Tally) {
-        let all = self.loss.get_or_insert_default();
-        all.received += tally.received;
-        all.lost += tally.lost;
-        all.duplicated += tally.duplicated;
-        all.reordered += tally.reordered;
-        all.restarted += tally.restarted;
+        self.loss.get_or_insert_default().add(tally);
         let mut senders = self.senders.iter_mut();
         if let Some(of) = senders.find(|it| it.sender == sender) {
             of.loss = Some(*tally);
