@@ -88,44 +88,38 @@ impl TextParameter {
     }
 }
 
-/// The storage of a value, and its allowed range.
+/// A value by its handle, and its allowed range.
 #[derive(Debug)]
 pub(super) enum ParameterCell {
-    Bool(Arc<AtomicBool>),
-    Integer(Arc<AtomicI64>, RangeInclusive<i64>),
-    Number(Arc<AtomicU64>, RangeInclusive<f64>),
+    Bool(BoolParameter),
+    Integer(IntegerParameter, RangeInclusive<i64>),
+    Number(NumberParameter, RangeInclusive<f64>),
     /// The text, and its maximum number of bytes.
-    Text(Arc<Lock<String>>, usize),
+    Text(TextParameter, usize),
 }
 
 impl ParameterCell {
     pub(super) fn truth(value: bool) -> (Self, BoolParameter) {
-        let place = Arc::new(AtomicBool::new(value));
-        (Self::Bool(Arc::clone(&place)), BoolParameter(place))
+        let handle = BoolParameter(Arc::new(AtomicBool::new(value)));
+        (Self::Bool(handle.clone()), handle)
     }
 
     pub(super) fn integer(value: i64, range: RangeInclusive<i64>) -> (Self, IntegerParameter) {
-        let place = Arc::new(AtomicI64::new(value));
-        (
-            Self::Integer(Arc::clone(&place), range),
-            IntegerParameter(place),
-        )
+        let handle = IntegerParameter(Arc::new(AtomicI64::new(value)));
+        (Self::Integer(handle.clone(), range), handle)
     }
 
     pub(super) fn number(value: f64, range: RangeInclusive<f64>) -> (Self, NumberParameter) {
-        let place = Arc::new(AtomicU64::new(value.to_bits()));
-        (
-            Self::Number(Arc::clone(&place), range),
-            NumberParameter(place),
-        )
+        let handle = NumberParameter(Arc::new(AtomicU64::new(value.to_bits())));
+        (Self::Number(handle.clone(), range), handle)
     }
 
     pub(super) fn text(value: &str, most: usize) -> (Self, TextParameter) {
         // Setting it copies into this room, so that nothing is allocated within the lock.
         let mut text = String::with_capacity(MAX_TEXT);
         text.push_str(value);
-        let place = Arc::new(Lock::new(text));
-        (Self::Text(Arc::clone(&place), most), TextParameter(place))
+        let handle = TextParameter(Arc::new(Lock::new(text)));
+        (Self::Text(handle.clone(), most), handle)
     }
 
     pub(super) fn kind(&self) -> ParameterType {
@@ -139,10 +133,10 @@ impl ParameterCell {
 
     pub(super) fn get(&self) -> Setting {
         match self {
-            Self::Bool(it) => Setting::Bool(BoolParameter(Arc::clone(it)).get()),
-            Self::Integer(it, _) => Setting::Integer(IntegerParameter(Arc::clone(it)).get()),
-            Self::Number(it, _) => Setting::Number(NumberParameter(Arc::clone(it)).get()),
-            Self::Text(it, _) => Setting::Text(TextParameter(Arc::clone(it)).get()),
+            Self::Bool(it) => Setting::Bool(it.get()),
+            Self::Integer(it, _) => Setting::Integer(it.get()),
+            Self::Number(it, _) => Setting::Number(it.get()),
+            Self::Text(it, _) => Setting::Text(it.get()),
         }
     }
 
@@ -172,15 +166,15 @@ impl ParameterCell {
             return Err(format!("it is {kind}, not {}", value.kind()));
         };
         match (self, &value) {
-            (Self::Bool(place), Setting::Bool(value)) => place.store(*value, Ordering::Release),
+            (Self::Bool(place), Setting::Bool(value)) => place.0.store(*value, Ordering::Release),
             (Self::Integer(place, range), Setting::Integer(value)) => {
                 within(range.contains(value), value, range.start(), range.end())?;
-                place.store(*value, Ordering::Release);
+                place.0.store(*value, Ordering::Release);
             }
             (Self::Number(place, range), Setting::Number(value)) => {
                 // No range holds NaN.
                 within(range.contains(value), value, range.start(), range.end())?;
-                place.store(value.to_bits(), Ordering::Release);
+                place.0.store(value.to_bits(), Ordering::Release);
             }
             (Self::Text(place, most), Setting::Text(value)) => {
                 let length = value.len();
@@ -191,7 +185,7 @@ impl ParameterCell {
                 if value.contains('\0') {
                     return Err("a text has no NUL".to_owned());
                 }
-                place.with(|text| {
+                place.0.with(|text| {
                     text.clear();
                     text.push_str(value);
                 });

@@ -77,9 +77,7 @@ impl Parameters {
         starts_with: bool,
         description: &str,
     ) -> Result<BoolParameter, ParameterError> {
-        let (place, handle) = ParameterCell::truth(starts_with);
-        self.add(name, description, place)?;
-        Ok(handle)
+        self.add(name, description, ParameterCell::truth(starts_with))
     }
 
     /// Adds a whole number within a range.
@@ -93,9 +91,11 @@ impl Parameters {
         range: RangeInclusive<i64>,
         description: &str,
     ) -> Result<IntegerParameter, ParameterError> {
-        let (place, handle) = ParameterCell::integer(starts_with, range);
-        self.add(name, description, place)?;
-        Ok(handle)
+        self.add(
+            name,
+            description,
+            ParameterCell::integer(starts_with, range),
+        )
     }
 
     /// Adds a number within a range; it is never NaN.
@@ -109,9 +109,7 @@ impl Parameters {
         range: RangeInclusive<f64>,
         description: &str,
     ) -> Result<NumberParameter, ParameterError> {
-        let (place, handle) = ParameterCell::number(starts_with, range);
-        self.add(name, description, place)?;
-        Ok(handle)
+        self.add(name, description, ParameterCell::number(starts_with, range))
     }
 
     /// Adds a text of at most that many bytes, at most 1000.
@@ -125,9 +123,11 @@ impl Parameters {
         most_bytes: usize,
         description: &str,
     ) -> Result<TextParameter, ParameterError> {
-        let (place, handle) = ParameterCell::text(starts_with, most_bytes.min(MAX_TEXT));
-        self.add(name, description, place)?;
-        Ok(handle)
+        self.add(
+            name,
+            description,
+            ParameterCell::text(starts_with, most_bytes.min(MAX_TEXT)),
+        )
     }
 
     #[cfg(any(test, fuzzing))]
@@ -135,12 +135,12 @@ impl Parameters {
         &self.entries
     }
 
-    fn add(
+    fn add<H>(
         &mut self,
         name: &str,
         description: &str,
-        place: ParameterCell,
-    ) -> Result<(), ParameterError> {
+        (place, handle): (ParameterCell, H),
+    ) -> Result<H, ParameterError> {
         let good = (1..=MAX_NAME).contains(&name.len())
             && description.len() <= MAX_DESCRIPTION
             && !name.contains('\0')
@@ -167,7 +167,7 @@ impl Parameters {
         let description = description.to_owned();
         self.entries
             .insert(name, ParameterEntry { description, place });
-        Ok(())
+        Ok(handle)
     }
 
     /// Lets other programs read and set the parameters, on a thread with the given tuning.

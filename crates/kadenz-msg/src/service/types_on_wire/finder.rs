@@ -5,13 +5,11 @@ use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::requester::{FoundType, LookupStep, TypeRequester, WrongAnswer};
 use super::{ANSWERS, Mismatch, QUESTIONS};
-use crate::bus::{
-    AdvertiseError, Bus, Publisher, RecvError, SendError, SubscribeError, Subscription,
-    SubscriptionOptions,
-};
+use crate::bus::{Bus, Publisher, RecvError, SendError, Subscription, SubscriptionOptions};
 use crate::codec::DecodeError;
 use crate::message::{Fingerprint, Message};
 use crate::service::messages::{TypeAnswer, TypeQuery};
+use crate::service::request::ClientError;
 
 /// The maximum number of waiting answers.
 const QUEUE: usize = 100;
@@ -47,17 +45,6 @@ pub enum LookupResult {
     Asked(u32),
 }
 
-/// The reason for which there is no finder.
-#[derive(Debug, thiserror::Error)]
-pub enum FinderError {
-    /// Answers cannot be received.
-    #[error(transparent)]
-    Subscribe(#[from] SubscribeError),
-    /// Questions cannot be sent.
-    #[error(transparent)]
-    Advertise(#[from] AdvertiseError),
-}
-
 /// The reason for which nothing was found, other than a missing answer.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
@@ -74,7 +61,7 @@ impl TypeFinder {
     ///
     /// # Errors
     /// If the provider cannot send or receive.
-    pub fn new(bus: &Bus) -> Result<Self, FinderError> {
+    pub fn new(bus: &Bus) -> Result<Self, ClientError> {
         let queue = SubscriptionOptions::with_queue(QUEUE);
         Ok(Self {
             answers: bus.subscribe_with(ANSWERS, &queue)?,

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use kadenz_rt::clock::{self, MonotonicTime};
 
-use super::{ANSWERS, FinderError, FoundType, LookupResult, QUESTIONS, TypeFinder};
+use super::{ANSWERS, FoundType, LookupResult, QUESTIONS, TypeFinder};
 use crate::bus::Bus;
 use crate::channel::Channel;
 use crate::log::Dictionary;
 use crate::log::record::Describe;
 use crate::message::Fingerprint;
 use crate::provider::Discovery;
+use crate::service::request::ClientError;
 use crate::types::{Types, Value, ValueError};
 
 /// The most types accepted from the bus.
@@ -105,7 +106,7 @@ impl KnownTypes {
     ///
     /// # Errors
     /// As [`TypeFinder::new`].
-    pub fn request_on(&mut self, bus: &Bus) -> Result<(), FinderError> {
+    pub fn request_on(&mut self, bus: &Bus) -> Result<(), ClientError> {
         if bus.guarantees().discovery != Discovery::File {
             self.finder = Some(TypeFinder::new(bus)?);
         }

@@ -44,7 +44,7 @@ use crate::message::{Fingerprint, Message};
 use crate::types::Types;
 use crate::types::change::{TypeChange, changes_of};
 pub use announcer::{NotAnnouncedError, TypeAnnouncer};
-pub use finder::{FindError, FinderError, LookupResult, TypeFinder};
+pub use finder::{FindError, LookupResult, TypeFinder};
 pub use known::KnownTypes;
 pub use requester::{FoundType, WrongAnswer};
 pub use responder::{AnnounceError, TypeResponder};
