@@ -251,8 +251,7 @@ impl ChannelFilter {
     }
 
     /// Returns whether the wanted channels are named, not those to leave out.
-    #[must_use]
-    pub fn is_named(&self) -> bool {
+    pub(crate) fn is_named(&self) -> bool {
         !self.patterns.is_empty() && !self.inverted
     }
 

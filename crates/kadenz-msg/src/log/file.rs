@@ -63,7 +63,7 @@ impl SmallDisk {
     }
 
     /// Sets how long the file may become from now on.
-    pub fn set_room(&self, bytes: u64) {
+    pub(crate) fn set_room(&self, bytes: u64) {
         self.room.store(bytes, Ordering::Relaxed);
     }
 

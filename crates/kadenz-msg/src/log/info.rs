@@ -182,8 +182,7 @@ impl Survey {
     }
 
     /// Puts the counts into the summary of a log.
-    #[must_use]
-    pub fn into_info(self, mut info: Info) -> Info {
+    fn into_info(self, mut info: Info) -> Info {
         info.messages = self.messages;
         info.span = self.span;
         info.other_messages = self.other_messages;

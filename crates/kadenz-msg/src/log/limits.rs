@@ -8,13 +8,13 @@ use super::LogError;
 
 /// The maximum length of a message, in bytes: a log that claims a longer one is damaged there, and no longer
 /// one is written.
-pub const MAX_MESSAGE_BYTES: usize = 88 << 20;
+pub(crate) const MAX_MESSAGE_BYTES: usize = 88 << 20;
 
 /// The error text of a longer one.
 pub(crate) const TOO_LONG: &str = "it is longer than 88 MiB";
 
 /// The longest chunk or other record that is read at once, in bytes, packed and unpacked.
-pub const MAX_CHUNK_BYTES: u64 = 96 << 20;
+pub(crate) const MAX_CHUNK_BYTES: u64 = 96 << 20;
 
 /// How much the descriptions of a log's channels and types may take, in bytes.
 pub(crate) const MAX_DESCRIPTION_BYTES: usize = 32 << 20;

@@ -57,7 +57,8 @@ pub use file::{LogFile, SmallDisk};
 pub use info::{ChannelInfo, Damage, Info, Survey, survey};
 use kadenz_rt::clock::WallTime;
 use kadenz_rt::regular_file;
-pub use limits::{Limits, MAX_CHUNK_BYTES, MAX_MESSAGE_BYTES};
+pub use limits::Limits;
+pub(crate) use limits::{MAX_CHUNK_BYTES, MAX_MESSAGE_BYTES};
 
 /// A source of a log's bytes.
 pub trait Source: Read + Seek + Send {}
@@ -371,7 +372,7 @@ impl LoggedChannel {
 }
 
 /// The name of LCM's encoding and of its descriptions in MCAP files.
-pub const LCM_ENCODING: &str = "lcm";
+pub(crate) const LCM_ENCODING: &str = "lcm";
 
 /// One message of a log. Readers fill the same one again and again.
 #[derive(Debug, Clone, PartialEq, Eq)]

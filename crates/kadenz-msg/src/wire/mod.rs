@@ -40,7 +40,7 @@ pub const FRAGMENT_BYTES: usize = 65_487;
 pub const MAX_MESSAGE: usize = 1 << 28;
 /// The channel on which LCM's programs send to themselves when they start to receive; of no use to other
 /// programs.
-pub const SELF_TEST: &str = "LCM_SELF_TEST";
+pub(crate) const SELF_TEST: &str = "LCM_SELF_TEST";
 /// The number of bytes before the channel of a short message.
 const SHORT_HEADER: usize = 8;
 /// The number of bytes before the channel, or the payload, of a fragment.

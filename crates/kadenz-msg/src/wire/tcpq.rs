@@ -17,7 +17,7 @@ const PUBLISH: u32 = 1;
 const SUBSCRIBE: u32 = 2;
 const UNSUBSCRIBE: u32 = 3;
 /// The longest pattern that is taken, in bytes.
-pub const MAX_PATTERN: usize = 1024;
+const MAX_PATTERN: usize = 1024;
 /// The minimum number of bytes of one read.
 const READ_SIZE: usize = 64 * 1024;
 
@@ -194,8 +194,8 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
 /// Makes frames of the bytes of a connection, in bounded memory: at most twice as much as arrived, and never
 /// more than the longest frame and one read.
 ///
-/// A server of many connections lends one buffer to each decoder in turn ([`Decoder::lend`]), so that those
-/// of which no part of a frame has arrived hold nothing.
+/// A server of many connections lends one buffer to each decoder in turn, so that those of which no part of a
+/// frame has arrived hold nothing.
 #[derive(Debug)]
 pub struct Decoder {
     peer: Peer,
@@ -245,8 +245,7 @@ impl Decoder {
     }
 
     /// Returns the bytes of its own memory after the next [`Decoder::space`].
-    #[must_use]
-    pub fn needed(&self) -> usize {
+    pub(crate) fn needed(&self) -> usize {
         let gains = self.begin > 0 && (self.begin == self.end || self.has_little_left());
         if self.end == self.buffer.len() && !gains {
             self.grown()
@@ -270,7 +269,7 @@ impl Decoder {
     }
 
     /// Reads into `room` from now on, unless the decoder already has a buffer of at least 64 KiB.
-    pub fn lend(&mut self, room: &mut Vec<u8>) {
+    pub(crate) fn lend(&mut self, room: &mut Vec<u8>) {
         if self.buffer.len() >= READ_SIZE {
             return;
         }
@@ -286,7 +285,7 @@ impl Decoder {
 
     /// Gives a buffer back for other decoders to read into, and holds no more than the received part of a
     /// frame; of a long frame it keeps the buffer, if it needs a good part of that.
-    pub fn give_back(&mut self, room: &mut Vec<u8>) {
+    pub(crate) fn give_back(&mut self, room: &mut Vec<u8>) {
         self.lent = false;
         let rest = &self.buffer[self.begin..self.end];
         let is_long = rest.len() >= READ_SIZE / 2;
@@ -383,7 +382,7 @@ pub fn message_header(channel: &Channel, payload_bytes: u32) -> Header {
 /// Appends a subscription, or the end of one, to the bytes to be sent.
 ///
 /// # Errors
-/// If the pattern is empty or longer than [`MAX_PATTERN`].
+/// If the pattern is empty or longer than 1024 bytes.
 pub fn push_subscription(
     to_send: &mut Vec<u8>,
     pattern: &str,

@@ -182,15 +182,6 @@ pub struct Split {
 }
 
 impl Split {
-    /// A new file by length alone, at this many bytes.
-    #[must_use]
-    pub fn at_bytes(bytes: u64) -> Self {
-        Self {
-            bytes: Some(bytes),
-            every: None,
-        }
-    }
-
     /// Returns whether there is any limit.
     #[must_use]
     pub fn is_asked_for(&self) -> bool {
@@ -198,8 +189,7 @@ impl Split {
     }
 
     /// Returns whether a file of that length and age is complete.
-    #[must_use]
-    pub fn is_due(&self, length: u64, age: Duration) -> bool {
+    pub(super) fn is_due(&self, length: u64, age: Duration) -> bool {
         self.bytes.is_some_and(|bytes| length >= bytes)
             || self.every.is_some_and(|every| age >= every)
     }
@@ -277,6 +267,10 @@ mod split_tests {
         assert!(split.is_due(100, Duration::ZERO));
         assert!(split.is_due(0, hour));
         assert!(!Split::default().is_due(u64::MAX, Duration::MAX));
-        assert!(!Split::default().is_asked_for() && Split::at_bytes(1).is_asked_for());
+        let at_bytes = Split {
+            bytes: Some(1),
+            every: None,
+        };
+        assert!(!Split::default().is_asked_for() && at_bytes.is_asked_for());
     }
 }

@@ -173,7 +173,10 @@ fn a_long_recording_is_split_and_no_message_is_missing_between() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.mcap");
     let options = RecordOptions {
-        split: Split::at_bytes(100_000),
+        split: Split {
+            bytes: Some(100_000),
+            every: None,
+        },
         compression: Compression::None,
         ..RecordOptions::default()
     };
@@ -192,7 +195,10 @@ fn a_long_recording_is_split_and_no_message_is_missing_between() {
 fn rotation_lists_the_files_that_are_there_and_counts_those_that_it_deleted() {
     let folder = tempfile::tempdir().unwrap();
     let options = RecordOptions {
-        split: Split::at_bytes(100_000),
+        split: Split {
+            bytes: Some(100_000),
+            every: None,
+        },
         compression: Compression::None,
         naming: Naming::Rotating(2),
         ..RecordOptions::default()
@@ -217,7 +223,10 @@ fn files_behind_the_first_take_the_next_free_number() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.lcmlog");
     let options = RecordOptions {
-        split: Split::at_bytes(100_000),
+        split: Split {
+            bytes: Some(100_000),
+            every: None,
+        },
         format: Format::EventLog,
         append: true,
         ..RecordOptions::default()

@@ -94,7 +94,7 @@ impl TypeAnnouncer {
     ///
     /// # Errors
     /// As of [`add`](Self::add).
-    pub fn add_schema(&mut self, schema: &Schema) -> Result<(), NotAnnouncedError> {
+    pub(crate) fn add_schema(&mut self, schema: &Schema) -> Result<(), NotAnnouncedError> {
         let is_new = self.seen.len() < MAX_TYPES && !self.seen.contains(&schema.name);
         if schema.encoding != LCM_ENCODING || !is_new {
             return Ok(());

@@ -31,8 +31,7 @@ impl Value {
 
     /// Returns the text of [`Value::to_json`], without holding more than the text in memory; `None` if it is
     /// longer than so many bytes.
-    #[must_use]
-    pub fn to_json_text(&self, longest: usize) -> Option<String> {
+    pub(crate) fn to_json_text(&self, longest: usize) -> Option<String> {
         let mut text = Text {
             text: String::new(),
             longest,
