@@ -13,7 +13,7 @@ use crate::provider::{Discovery, Outlet};
 use crate::watch::EchoFilter;
 
 /// Channel on which a bridge finds its own messages.
-pub const PROBE_CHANNEL: &str = "KADENZ_BRIDGE";
+pub(super) const PROBE_CHANNEL: &str = "KADENZ_BRIDGE";
 /// How long a bridge waits for its own message.
 const GREETING_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long peers have to find each other before that.

@@ -40,7 +40,7 @@ pub fn ros1(bytes: &[u8]) {
         md5: "*".to_owned(),
         definition: String::new(),
     };
-    let mut topics = ros1::topics::Topics::new(true);
+    let mut topics = ros1::Topics::new(true);
     topics.add("A");
     let topics = Arc::new(Lock::new(topics));
     receive_all(

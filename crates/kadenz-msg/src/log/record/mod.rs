@@ -5,7 +5,6 @@
 //! when there is room.
 
 mod counts;
-mod facts;
 mod files;
 mod log_clock;
 #[cfg(all(test, loom))]
@@ -23,7 +22,6 @@ use kadenz_rt::clock::{ClockPair, MonotonicTime, WallTime};
 
 use counts::AtomicChannelCounts;
 pub use counts::{ChannelCounts, FurtherCounts};
-pub use facts::host_facts;
 use files::Files;
 pub(crate) use files::make_file;
 pub use files::{MakeFile, Naming, Split, next_free};
@@ -87,6 +85,25 @@ impl Default for RecordOptions {
             facts: Vec::new(),
         }
     }
+}
+
+/// Returns facts about this machine, for later readers of the log ([`RecordOptions::facts`]).
+#[must_use]
+pub fn host_facts() -> Vec<(String, Vec<(String, String)>)> {
+    let facts = kadenz_rt::host::facts();
+    let values = [
+        ("os", Some(facts.os)),
+        ("os_release", facts.os_release),
+        ("kernel", facts.kernel),
+        ("preemption", facts.preemption),
+        ("cpu", facts.cpu),
+        ("cpus", Some(facts.cpus.to_string())),
+        ("clock_source", facts.clock_source),
+        ("virtualisation", facts.virtualisation),
+    ];
+    let values = values.into_iter();
+    let pairs = values.filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    vec![("kadenz.host".to_owned(), pairs.collect())]
 }
 
 /// Records messages of one thread.
@@ -199,8 +216,7 @@ impl Watch {
     }
 
     /// Returns whether there are more channels than are counted one by one.
-    #[must_use]
-    pub fn has_further_channels(&self) -> bool {
+    pub(crate) fn has_further_channels(&self) -> bool {
         self.0.counts.further_counts().offered > 0
     }
 

@@ -42,17 +42,16 @@ mod inlet;
 mod node;
 pub(super) mod services;
 pub(super) mod tcpros;
-pub(super) mod topics;
 pub(super) mod xmlrpc;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::net::IpAddr;
 use std::sync::{Arc, Weak};
 
 use super::parameters::Address;
 use super::stream::acceptor::Acceptor;
-use super::stream::note::Numbers;
+use super::stream::note::{NOTE, Numbers};
 use super::stream::peer_receiver::PeerReceiver;
 use super::stream::peer_set::{PeerSet, Side};
 use super::stream::{Buffered, Publish};
@@ -66,7 +65,6 @@ use crate::sync::Lock;
 use node::RosNode;
 pub use services::{ServiceClient, ServiceError, ServiceServer, ServiceType};
 use tcpros::{Framed, TcprosSubscriber, TopicType};
-use topics::Topics;
 
 /// Room for the bytes around a payload.
 const AROUND: usize = 1024;
@@ -268,5 +266,69 @@ impl Publish for RosOutlet {
             peer.wants(name).then(|| framed.parts(peer.is_ours))
         });
         Ok(())
+    }
+}
+
+/// The topics that this node publishes, and the last message of each if they are latched.
+#[derive(Debug)]
+pub(super) struct Topics {
+    is_latched: bool,
+    /// By channel.
+    all: BTreeMap<String, Option<Last>>,
+}
+
+/// The last message of a topic.
+#[derive(Debug)]
+struct Last {
+    payload: Vec<u8>,
+    note: [u8; NOTE],
+}
+
+impl Topics {
+    pub(super) fn new(is_latched: bool) -> Self {
+        Self {
+            is_latched,
+            all: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn is_latched(&self) -> bool {
+        self.is_latched
+    }
+
+    pub(super) fn add(&mut self, channel: &str) {
+        if !self.all.contains_key(channel) {
+            self.all.insert(channel.to_owned(), None);
+        }
+    }
+
+    /// Returns whether there is a topic of that name, in ROS's form.
+    pub(super) fn has(&self, topic: &str) -> bool {
+        let channel = topic.strip_prefix('/');
+        channel.is_some_and(|channel| self.all.contains_key(channel))
+    }
+
+    /// Keeps a latched topic's message instead of the one before. Allocates if it is longer than all before
+    /// it.
+    pub(super) fn keep(&mut self, channel: &str, payload: &[u8], note: &[u8; NOTE]) {
+        if !self.is_latched {
+            return;
+        }
+        let Some(last) = self.all.get_mut(channel) else {
+            return;
+        };
+        let last = last.get_or_insert_with(|| Last {
+            payload: Vec::new(),
+            note: *note,
+        });
+        last.payload.clear();
+        last.payload.extend_from_slice(payload);
+        last.note = *note;
+    }
+
+    /// The last message of a latched topic, and its note.
+    pub(super) fn last(&self, channel: &str) -> Option<(&[u8], &[u8; NOTE])> {
+        let last = self.all.get(channel)?.as_ref()?;
+        Some((&last.payload, &last.note))
     }
 }

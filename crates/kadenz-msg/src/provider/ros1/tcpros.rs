@@ -10,7 +10,7 @@ use super::super::stream::outgoing::PARTS;
 use super::super::stream::peer_receiver::PeerProtocol;
 use super::super::stream::peer_set::{PeerSetProtocol, SendMessage};
 use super::super::stream::{ProtocolError, ReadOutcome, StreamMessage};
-use super::topics::Topics;
+use super::Topics;
 use crate::arrival::SenderId;
 use crate::channel::{MAX_CHANNEL, Pattern};
 use crate::sync::Lock;
