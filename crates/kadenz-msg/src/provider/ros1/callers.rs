@@ -133,20 +133,9 @@ impl Callers {
     }
 
     fn disconnect(&mut self, on: impl Fn(&Caller) -> bool) {
-        let Self {
-            callers,
-            slots,
-            acceptor,
-            ..
-        } = self;
-        callers.retain(|caller| {
-            let goes = on(caller);
-            if goes {
-                slots.leave(caller.id);
-                acceptor.resume();
-            }
-            !goes
-        });
+        if self.slots.release(&mut self.callers, |it| it.id, on) {
+            self.acceptor.resume();
+        }
     }
 }
 

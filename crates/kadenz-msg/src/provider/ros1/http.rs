@@ -168,16 +168,7 @@ fn read_body(
                     return incoming.body();
                 }
             }
-            Err(error) => {
-                let passes = [
-                    ErrorKind::WouldBlock,
-                    ErrorKind::TimedOut,
-                    ErrorKind::Interrupted,
-                ];
-                if !passes.contains(&error.kind()) {
-                    return Err(error);
-                }
-            }
+            Err(error) => pass(error)?,
         }
         if clock::now() >= until {
             return Err(ErrorKind::TimedOut.into());
@@ -185,6 +176,14 @@ fn read_body(
         if !wanted() {
             return Err(ErrorKind::Interrupted.into());
         }
+    }
+}
+
+/// Passes the errors after which the caller checks the time again.
+pub(super) fn pass(error: io::Error) -> io::Result<()> {
+    match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => Ok(()),
+        _ => Err(error),
     }
 }
 

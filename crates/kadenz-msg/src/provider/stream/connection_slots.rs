@@ -104,6 +104,20 @@ impl ConnectionSlots {
         }
     }
 
+    /// Frees the slots of the connections that are to end, and removes them; returns whether there were any.
+    pub(in crate::provider) fn release<C>(
+        &mut self,
+        connections: &mut Vec<C>,
+        id: impl Fn(&C) -> ConnectionId,
+        ends: impl Fn(&C) -> bool,
+    ) -> bool {
+        let before = connections.len();
+        for ended in connections.extract_if(.., |it| ends(it)) {
+            self.leave(id(&ended));
+        }
+        connections.len() < before
+    }
+
     /// Returns the active peer that has been idle for the longest, and the time of its last activity, which
     /// `last` returns for each. Looks only at those that were active since the last look.
     pub(in crate::provider) fn longest_idle(

@@ -158,16 +158,8 @@ impl<T: PeerProtocol> PeerReceiver<T> {
     /// Connects no more to those for which `keeps` returns `false`, and disconnects.
     pub(in crate::provider) fn keep(&mut self, keeps: impl Fn(u64) -> bool) {
         self.targets.retain(|target| keeps(target.id));
-        let Self {
-            connections, slots, ..
-        } = self;
-        connections.retain(|it| {
-            let kept = it.target.is_none_or(&keeps);
-            if !kept {
-                slots.leave(it.id);
-            }
-            kept
-        });
+        let goes = |it: &PeerReceiverConnection<T>| it.target.is_some_and(|id| !keeps(id));
+        self.slots.release(&mut self.connections, |it| it.id, goes);
     }
 
     pub(in crate::provider) fn waker(&self) -> Waker {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kadenz_rt::clock::{self, MonotonicTime};
 
-use super::super::http::{self, CALL_TIMEOUT, is_refusal};
+use super::super::http::{self, CALL_TIMEOUT, is_refusal, pass};
 use super::super::tcpros::{field, read_header, write_header};
 use super::super::xmlrpc::{Call, XmlRpcValue};
 use super::protocol::{ANSWER_HEAD, header_length, read_answer_head};
@@ -257,14 +257,6 @@ fn write(stream: &mut TcpStream, mut bytes: &[u8], until: MonotonicTime) -> io::
         }
     }
     Ok(())
-}
-
-/// Passes the errors after which the caller checks the time again.
-fn pass(error: io::Error) -> io::Result<()> {
-    match error.kind() {
-        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => Ok(()),
-        _ => Err(error),
-    }
 }
 
 /// The time that is left.

@@ -310,19 +310,8 @@ impl ServerThread {
     }
 
     fn disconnect(&mut self, on: impl Fn(&ClientConnection) -> bool) {
-        let Self {
-            connections,
-            slots,
-            acceptor,
-            ..
-        } = self;
-        connections.retain(|connection| {
-            let goes = on(connection);
-            if goes {
-                slots.leave(connection.id);
-                acceptor.resume();
-            }
-            !goes
-        });
+        if self.slots.release(&mut self.connections, |it| it.id, on) {
+            self.acceptor.resume();
+        }
     }
 }
