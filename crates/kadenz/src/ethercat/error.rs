@@ -9,7 +9,7 @@ use kadenz_ethercat::main_device::expected::ExpectedError;
 use kadenz_ethercat::main_device::from_esi::DescriptionsError;
 use kadenz_ethercat::main_device::sdo::SdoError;
 use kadenz_ethercat::motion::PlanError;
-use kadenz_ethercat::sim::file::{BuildError, FileError};
+use kadenz_ethercat::sim::file::{BuildError, FileError, MAX_DEVICES};
 use kadenz_ethercat::wire::Configured;
 use kadenz_ethercat::wire::coe::Address;
 use kadenz_record::numbers;
@@ -28,6 +28,9 @@ pub enum OpenNetworkError {
     /// A virtual segment cannot be made.
     #[error(transparent)]
     Sim(#[from] BuildError),
+    /// No virtual segment has so many devices.
+    #[error("a virtual segment has 1 to {MAX_DEVICES} devices, not {0}")]
+    Devices(usize),
     /// The cycle is too short or too long for a fieldbus.
     #[error(
         "{0} is not a valid cycle; take 20 us to 1 s, or as a rate 1Hz to 50kHz, for example 1kHz"

@@ -15,7 +15,7 @@ use kadenz_ethercat::motion::MotionHandle;
 use kadenz_ethercat::port::{self, Port};
 use kadenz_ethercat::running_loop::threads::{LoopThreads, Prepared};
 use kadenz_ethercat::sim::WirePort;
-use kadenz_ethercat::sim::file::SegmentPlan;
+use kadenz_ethercat::sim::file::{MAX_DEVICES, SegmentPlan};
 use kadenz_ethercat::sim::humanoid::humanoid;
 use kadenz_ethercat::sim::serve::{Pace, Server};
 use kadenz_record::run::folder::RunningRun;
@@ -152,12 +152,15 @@ impl Network<'static> {
         }
     }
 
-    /// A virtual humanoid of so many devices, 59 for the complete one: without hardware or rights, in real time.
+    /// A virtual humanoid of 1 to 200 devices, 59 for the complete one: without hardware or rights, in real time.
     ///
     /// # Errors
-    /// [`OpenNetworkError`] where it cannot be made.
+    /// [`OpenNetworkError::Devices`] where the number is outside that range.
     pub fn sim(devices: usize) -> Result<NetworkBuilder<'static>, OpenNetworkError> {
-        Self::simulated(&humanoid(devices))
+        match (1..=MAX_DEVICES).contains(&devices) {
+            true => Self::simulated(&humanoid(devices)),
+            false => Err(OpenNetworkError::Devices(devices)),
+        }
     }
 
     /// A virtual segment of devices and faults of your own.

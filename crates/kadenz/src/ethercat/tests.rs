@@ -73,6 +73,18 @@ fn a_cycle_and_a_deadline_have_units_and_bounds() {
 }
 
 #[test]
+fn a_virtual_segment_has_1_to_200_devices() {
+    for devices in [0, 201] {
+        let refused = Network::sim(devices).unwrap_err().to_string();
+        let range = format!("a virtual segment has 1 to 200 devices, not {devices}");
+        assert_eq!(refused, range);
+        let refused = Network::open_segment(&format!("sim:{devices}")).unwrap_err();
+        assert_eq!(refused.to_string(), range);
+    }
+    assert!(Network::sim(1).is_ok() && Network::sim(200).is_ok());
+}
+
+#[test]
 fn a_stop_handle_ends_the_loop_after_its_shutdown_cycles_and_a_bring_up() {
     let net = Network::sim(5)
         .unwrap()
