@@ -1,3 +1,4 @@
+use kadenz_ethercat::control::supervisor::{DeviceStatus, DeviceTable};
 use kadenz_ethercat::main_device::layout::Layout;
 use kadenz_ethercat::main_device::mapping::{PlacedEntry, placed};
 use kadenz_ethercat::wire::coe::Address;
@@ -20,7 +21,7 @@ pub struct Device<'n> {
 }
 
 impl Device<'_> {
-    /// Its name, from its memory (SII); empty where that holds none. Allocates.
+    /// Its name, from its memory (SII): the long one, else the short one; empty where that holds none. Allocates.
     #[must_use]
     pub fn name(&self) -> String {
         self.mapped[self.position].0.clone()
@@ -123,6 +124,39 @@ fn described(it: &PlacedEntry) -> String {
         name => format!(" {name}"),
     };
     format!("{address}{name} ({data_type}{} bits)", entry.bits)
+}
+
+/// The position of the device of a name: its long one, else its short one.
+pub(super) fn position_of(table: &DeviceTable, name: &str) -> Result<usize, LookUpError> {
+    let all = table.all();
+    let with = |name_of: fn(&DeviceStatus) -> &str| -> Vec<&DeviceStatus> {
+        all.iter().filter(|it| name_of(it) == name).collect()
+    };
+    let mut found = with(called);
+    if found.is_empty() {
+        found = with(|it| &it.name);
+    }
+    let name = name.to_owned();
+    match found[..] {
+        [device] => Ok(device.device),
+        [] => Err(LookUpError::NoDevice {
+            name,
+            known: listed(all.iter().map(|it| called(it).to_owned())),
+        }),
+        _ => Err(LookUpError::SeveralDevices {
+            positions: found.iter().map(|it| it.device).collect(),
+            names: found.iter().map(|it| called(it).to_owned()).collect(),
+            name,
+        }),
+    }
+}
+
+/// The long name of a device, else its short one.
+fn called(device: &DeviceStatus) -> &str {
+    match device.description.as_str() {
+        "" => &device.name,
+        long => long,
+    }
 }
 
 /// The first of them, for people.

@@ -19,6 +19,8 @@ use kadenz_rt::pi_mutex::CreatePiMutexError;
 use kadenz_rt::sleep::OpenSleeperError;
 use kadenz_rt::units::ParseQuantityError;
 
+use super::device::listed;
+
 /// Why a segment cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenNetworkError {
@@ -201,14 +203,16 @@ pub enum LookUpError {
     },
     /// Several devices have that name.
     #[error(
-        "{} devices are called `{name}`; take one by its position: {}",
-        positions.len(), words(positions)
+        "{} devices are called `{name}`; take one by its position: {}{}",
+        positions.len(), words(positions), long_names(name, names)
     )]
     SeveralDevices {
         /// The name that these devices share.
         name: String,
         /// The positions of the devices of that name, from 0.
         positions: Vec<usize>,
+        /// Their long names, in the same order.
+        names: Vec<String>,
     },
     /// No device is there.
     #[error("there is no device at position {position}; the last is at {last}")]
@@ -257,6 +261,14 @@ pub enum LookUpError {
 fn words(positions: &[usize]) -> String {
     let words: Vec<_> = positions.iter().map(ToString::to_string).collect();
     words.join(", ")
+}
+
+/// The long names of devices that share a short one, as another way to take one.
+fn long_names(name: &str, names: &[String]) -> String {
+    match names.iter().any(|it| it == name) {
+        true => String::new(),
+        false => format!(", or by its long name: {}", listed(names.iter().cloned())),
+    }
 }
 
 /// Why the loop did not run.

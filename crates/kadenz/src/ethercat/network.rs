@@ -26,7 +26,7 @@ use kadenz_rt::tuning::{self, Policy, Tuning};
 use super::bring_up::{Configured, Mapped};
 use super::builder::{Connection, NetworkBuilder, Plan};
 use super::control_socket::ControlContext;
-use super::device::{Device, listed};
+use super::device::{Device, position_of};
 use super::error::{BringUpNetworkError, LookUpError, OpenNetworkError, RunNetworkError};
 use super::event::NetworkEvent;
 use super::io::{Flow, Io};
@@ -250,24 +250,12 @@ impl<'a> Network<'a> {
         (0..self.mapped.len()).map(|position| self.at(position))
     }
 
-    /// The device of a name, as in its memory (SII).
+    /// The device of a name: the long one of its memory (SII), as `left knee`, or the short one where no other has it.
     ///
     /// # Errors
     /// [`LookUpError`] where no device or several have that name; the error lists the names or positions.
     pub fn device(&self, name: &str) -> Result<Device<'_>, LookUpError> {
-        let of_name = self.devices().filter(|it| it.name() == name);
-        let positions: Vec<_> = of_name.map(|it| it.position).collect();
-        match positions[..] {
-            [position] => Ok(self.at(position)),
-            [] => Err(LookUpError::NoDevice {
-                name: name.to_owned(),
-                known: listed(self.devices().map(|it| it.name())),
-            }),
-            _ => Err(LookUpError::SeveralDevices {
-                name: name.to_owned(),
-                positions,
-            }),
-        }
+        Ok(self.at(position_of(&self.supervisor.device_table(), name)?))
     }
 
     /// The device at a position, from 0.

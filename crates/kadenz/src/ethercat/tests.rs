@@ -25,6 +25,18 @@ fn a_device_that_is_not_there_is_an_error_that_lists_those_that_are() {
 }
 
 #[test]
+fn a_short_name_finds_its_only_device_and_lists_the_long_names_of_several() {
+    let net = network();
+    assert_eq!(net.device("EL2889").unwrap().position(), 1);
+    let refused = net.device("KZ-Drive").unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "6 devices are called `KZ-Drive`; take one by its position: 4, 5, 6, 7, 8, 9, or by its long name: \
+         waist yaw, left hip yaw, left hip roll, left hip pitch, left knee, waist pitch"
+    );
+}
+
+#[test]
 fn devices_of_one_name_are_taken_by_their_position() {
     let mut plan = sim::humanoid::humanoid(6);
     plan.devices[5].name = "waist yaw".to_owned();
