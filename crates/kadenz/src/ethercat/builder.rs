@@ -21,6 +21,7 @@ use kadenz_rt::sleep::SleeperKind;
 use kadenz_rt::tuning::Tuning;
 use kadenz_rt::units;
 
+use super::acyclic_access::DeviceSetup;
 use super::bring_up::bring_up;
 use super::control_socket::ControlSocket;
 use super::error::{BringUpNetworkError, OpenNetworkError};
@@ -266,13 +267,30 @@ impl<'a> NetworkBuilder<'a> {
 
     /// Sets up each device in PREOP: writes objects, assigns PDOs. The loop repeats it, on another thread, with a
     /// device that lost its power.
+    ///
+    /// ```
+    /// use kadenz::ethercat::Network;
+    ///
+    /// let net = Network::sim(10)?.setup(|device| match device.name().as_str() {
+    ///     "left knee" => {
+    ///         device.write(0x6060, 8_i8)?; // cyclic synchronous position
+    ///         device.write(0x6065, 0x2_0000_u32) // following error window
+    ///     }
+    ///     _ => Ok(()),
+    /// });
+    /// let net = net.bring_up()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn setup(
         mut self,
-        setup: impl Fn(&mut SubDevice, &mut Registers<'_>) -> Result<(), ConfigureError>
+        setup: impl Fn(&mut DeviceSetup<'_, '_, '_>) -> Result<(), ConfigureError>
         + Send
         + Sync
         + 'static,
     ) -> Self {
+        let setup = move |device: &mut SubDevice, registers: &mut Registers<'_>| {
+            setup(&mut DeviceSetup { device, registers })
+        };
         self.plan.setup = Some(Arc::new(Box::new(setup)));
         self
     }

@@ -263,6 +263,23 @@ fn words(positions: &[usize]) -> String {
     words.join(", ")
 }
 
+/// Why an object was not read or written by mailbox (SDO).
+#[derive(Debug, thiserror::Error)]
+pub enum AccessObjectError {
+    /// The object has another size.
+    #[error(
+        "{object} has a length of {bytes} bytes and is not read as {asked}; take the type of the device's dictionary"
+    )]
+    Size {
+        /// Index and subindex of the object.
+        object: Address,
+        /// Its length, bytes.
+        bytes: usize,
+        /// The requested Rust type, for example `i32`.
+        asked: &'static str,
+    },
+}
+
 /// The long names of devices that share a short one, as another way to take one.
 fn long_names(name: &str, names: &[String]) -> String {
     match names.iter().any(|it| it == name) {

@@ -63,6 +63,7 @@
 //!
 //! This module also has all names of the crate `kadenz_ethercat`.
 
+mod acyclic_access;
 mod bring_up;
 mod builder;
 mod control_socket;
@@ -84,9 +85,12 @@ mod tests;
 
 pub use kadenz_ethercat::*;
 
+pub use acyclic_access::DeviceSetup;
 pub use builder::{Missing, NetworkBuilder};
 pub use device::Device;
-pub use error::{BringUpNetworkError, LookUpError, OpenNetworkError, RunNetworkError};
+pub use error::{
+    AccessObjectError, BringUpNetworkError, LookUpError, OpenNetworkError, RunNetworkError,
+};
 pub use event::NetworkEvent;
 pub use io::{Flow, Io};
 pub use network::{Network, NetworkMonitor, RunRecording, StopHandle};

@@ -182,6 +182,11 @@ impl ValueType {
         self.name
     }
 
+    /// Bytes of an object of that type in a mailbox.
+    pub(super) const fn bytes(self) -> usize {
+        self.bits.div_ceil(8)
+    }
+
     /// The type of an object of CoE (ETG.1000.6, table 64), where it is a number: BOOLEAN 1, INTEGERs 2, 3, 4 and 0x15,
     /// UNSIGNEDs 5, 6, 7 and 0x1B, REAL32 8, REAL64 0x11, BYTE 0x1E, WORD 0x1F, DWORD 0x20, BIT1 0x30, BIT8 0x37.
     pub(super) const fn of(data_type: DataType) -> Option<Self> {

@@ -140,6 +140,42 @@ fn a_handle_of_another_network_is_refused() {
 }
 
 #[test]
+fn a_set_up_writes_and_reads_objects_and_an_error_names_the_device() {
+    let net = network_with_window(0x2_0000_u32);
+    assert!(net.bring_up().is_ok());
+    let refused = network_with_window(1_u8).bring_up().unwrap_err();
+    let refused = refused.to_string();
+    assert!(
+        refused.starts_with("set-up of waist yaw (position 4"),
+        "{refused}"
+    );
+    let net = Network::sim(5)
+        .unwrap()
+        .setup(|device| match device.name() {
+            name if name == "waist yaw" => device.read::<u16>(0x6065).map(drop),
+            _ => Ok(()),
+        });
+    let refused = net.bring_up().unwrap_err().to_string();
+    assert!(
+        refused.contains("0x6065:00 has a length of 4 bytes and is not read as u16"),
+        "{refused}"
+    );
+}
+
+/// A network whose set-up writes the following error window of a drive, and reads it again.
+fn network_with_window<T: ObjectValue + Send + Sync + 'static>(
+    window: T,
+) -> NetworkBuilder<'static> {
+    Network::sim(5).unwrap().setup(move |device| {
+        if device.name() == "waist yaw" {
+            device.write(0x6065, window)?;
+            assert_eq!(device.read::<u32>((0x6065, 0))?, 0x2_0000);
+        }
+        Ok(())
+    })
+}
+
+#[test]
 fn two_handles_on_one_output_set_one_value() {
     let net = network();
     let mut values = SharedValues::default();
