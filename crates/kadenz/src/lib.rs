@@ -87,7 +87,7 @@ old. What `kadenz camera serve` serves is opened by its name. See [`camera`].
 //! | `NetworkLoop`, `RunningNetwork`, `NetworkState`, `StopHandle` | the loop, on your thread or in the background | `ethercat` |
 //! | `SharedValues`, `SharedInput`, `SharedOutput` | values of a loop in the background, for any thread | `ethercat` |
 //! | `SharedNetwork`, `SharedNetworkOptions` | a network that several threads call, as bindings need | `ethercat` |
-//! | `DeviceSetup`, `AccessObjectError` | a device during its set-up: reads and writes its objects | `ethercat` |
+//! | `DeviceSetup`, `AccessObjectError` | a device during its set-up; why an object was not read or written | `ethercat` |
 //! | `NetworkMonitor`, `NetworkEvent`, `Readers` | what other threads and programs see of a loop | `ethercat` |
 //! | `NetworkReport`, `AxesReport`, `AxisReport` | what the loop came to, and its axes | `ethercat` |
 //! | `RunRecording`, `CycleSeries` | the loop's series in a run | `ethercat` |

@@ -1,13 +1,23 @@
 //! Objects that are read and written by mailbox (SDO), beside the process data.
 
+use std::time::{Duration, Instant};
+
+use kadenz_ethercat::control::supervisor::{DeviceTable, ObjectError};
+use kadenz_ethercat::main_device::acyclic::AcyclicClient;
 use kadenz_ethercat::main_device::configure::ConfigureError;
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::Registers;
+use kadenz_ethercat::main_device::exchange::{Registers, RetryPolicy};
 use kadenz_ethercat::main_device::sdo::{self, SdoError};
 use kadenz_ethercat::wire::coe::Address;
 
+use super::device::position_of;
 use super::error::AccessObjectError;
+use super::network::NetworkMonitor;
 use super::object::ObjectValue;
+
+/// How long a request waits for the set-up of its device, and how often it looks.
+const SET_UP: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A device in PREOP, for the set-up of [`NetworkBuilder::setup`](super::NetworkBuilder::setup).
 pub struct DeviceSetup<'d, 'r, 'x> {
@@ -56,6 +66,68 @@ impl DeviceSetup<'_, '_, '_> {
             false,
             &value,
         )?)
+    }
+}
+
+impl NetworkMonitor {
+    /// Reads an object of a device while the loop runs, by mailbox (SDO): the device by its name, as
+    /// [`Network::device`](super::Network::device), the object by its index (`0x6065`), or index and sub-index
+    /// (`(0x6092, 1)`).
+    ///
+    /// The loop carries the request beside the process data, in some ten cycles. The calling thread waits for them, so
+    /// the control law must not call this: it would wait for itself. Before the loop begins, the call waits for that; and
+    /// for up to 5 s while the supervisor sets the device up.
+    ///
+    /// # Errors
+    /// [`AccessObjectError`] where there is no such device, it refuses, does not answer or is still being set up, the object
+    /// has not the size of a `T`, or the loop has ended.
+    ///
+    /// # Real-time safety
+    /// Not for the loop: it waits and allocates.
+    pub fn read_object<T: ObjectValue>(
+        &self,
+        device: &str,
+        object: impl Into<Address>,
+    ) -> Result<T, AccessObjectError> {
+        let (device, object) = (position_of(&self.device_table, device)?, object.into());
+        let bytes = self.after_set_up(|table, client| table.read_object(client, device, object))?;
+        from_bytes(object, &bytes)
+    }
+
+    /// Writes an object of a device while the loop runs, as [`read_object`](Self::read_object) reads it. The value must
+    /// have the object's type: `0x2_0000_u32`. The set-up of a device that lost its power does not repeat it.
+    ///
+    /// # Errors
+    /// As [`read_object`](Self::read_object).
+    ///
+    /// # Real-time safety
+    /// Not for the loop: it waits and allocates.
+    pub fn write_object(
+        &self,
+        device: &str,
+        object: impl Into<Address>,
+        value: impl ObjectValue,
+    ) -> Result<(), AccessObjectError> {
+        let (device, object) = (position_of(&self.device_table, device)?, object.into());
+        let value = to_bytes(value);
+        Ok(self.after_set_up(|table, client| table.write_object(client, device, object, &value))?)
+    }
+
+    /// Calls the work again while the supervisor sets its device up.
+    fn after_set_up<T>(
+        &self,
+        work: impl Fn(&DeviceTable, &mut AcyclicClient<'_>) -> Result<T, ObjectError>,
+    ) -> Result<T, ObjectError> {
+        let end = Instant::now() + SET_UP;
+        let mut client = AcyclicClient::of(&self.queue, RetryPolicy::BUSY_HOST);
+        loop {
+            match work(&self.device_table, &mut client) {
+                Err(ObjectError::SetUp(_)) if Instant::now() < end => {
+                    std::thread::sleep(POLL_INTERVAL);
+                }
+                done => return done,
+            }
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 use std::error::Error;
 use std::time::Duration;
 
+use kadenz_ethercat::control::supervisor::ObjectError;
 use kadenz_ethercat::main_device::bring_up::{self, BringUpError, NotAloneError};
 use kadenz_ethercat::main_device::clocks::ClockError;
 use kadenz_ethercat::main_device::configure::ConfigureError;
@@ -266,6 +267,12 @@ fn words(positions: &[usize]) -> String {
 /// Why an object was not read or written by mailbox (SDO).
 #[derive(Debug, thiserror::Error)]
 pub enum AccessObjectError {
+    /// There is no such device.
+    #[error(transparent)]
+    LookUp(#[from] LookUpError),
+    /// The device refused, did not answer or is being set up, or the loop has ended.
+    #[error(transparent)]
+    Object(#[from] ObjectError),
     /// The object has another size.
     #[error(
         "{object} has a length of {bytes} bytes and is not read as {asked}; take the type of the device's dictionary"

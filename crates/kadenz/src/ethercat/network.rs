@@ -8,6 +8,7 @@ use kadenz_ethercat::control::health::Health;
 use kadenz_ethercat::control::notice::Notices;
 use kadenz_ethercat::control::supervisor::{DeviceTable, SegmentSupervisor, SupervisorSettings};
 use kadenz_ethercat::control::timing::Timing;
+use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::RetryPolicy;
 use kadenz_ethercat::main_device::layout::Layout;
@@ -90,6 +91,8 @@ pub struct NetworkMonitor {
     pub device_table: Arc<DeviceTable>,
     /// The axes of a motion: stops and resets them.
     pub axes: Arc<MotionHandle>,
+    /// Requests that the loop carries.
+    pub(super) queue: Arc<AcyclicQueue>,
 }
 
 /// The connection to the segment.
@@ -302,6 +305,7 @@ impl<'a> Network<'a> {
             notices: self.supervisor.notices(),
             device_table: self.supervisor.device_table(),
             axes: Arc::clone(&self.threads.handle),
+            queue: Arc::clone(&self.threads.queue),
         }
     }
 

@@ -176,6 +176,27 @@ fn network_with_window<T: ObjectValue + Send + Sync + 'static>(
 }
 
 #[test]
+fn another_thread_reads_and_writes_objects_while_the_loop_runs_and_not_after_it() {
+    let net = network().start(SharedValues::default(), None).unwrap();
+    let monitor = net.monitor().clone();
+    monitor
+        .write_object("waist yaw", 0x6065, 0x2_0000_u32)
+        .unwrap();
+    let window = || monitor.read_object::<u32>("waist yaw", (0x6065, 0));
+    assert_eq!(window().unwrap(), 0x2_0000);
+    let refused = |refused: AccessObjectError| refused.to_string();
+    let wrong = refused(monitor.read_object::<u16>("waist yaw", 0x6065).unwrap_err());
+    assert!(wrong.contains("not read as u16"), "{wrong}");
+    let wrong = refused(monitor.write_object("elbow", 0x6065, 1_u32).unwrap_err());
+    assert!(wrong.starts_with("no device is called `elbow`"), "{wrong}");
+    let wrong = refused(monitor.read_object::<u8>("EK1100", 0x6065).unwrap_err());
+    assert!(wrong.contains("mailbox"), "{wrong}");
+    net.stop().unwrap();
+    let wrong = refused(window().unwrap_err());
+    assert!(wrong.contains("the loop has ended"), "{wrong}");
+}
+
+#[test]
 fn two_handles_on_one_output_set_one_value() {
     let net = network();
     let mut values = SharedValues::default();
