@@ -287,6 +287,26 @@ fn a_law_that_stops_ends_the_loop_once_its_axes_rest() {
 }
 
 #[test]
+fn a_listener_hears_of_a_cut_cable_and_of_the_devices_behind_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let flap = "[[fault]]\nwhat = \"flap\"\ndevice = \"left knee\"\nat_ms = 3000\nvalue = 500\n";
+    let text = format!("{}\n{flap}", humanoid(10).to_toml().unwrap());
+    let plan = SegmentPlan::read(&file(folder.path(), "flap.toml", &text)).unwrap();
+    let (builder, events) = heard(Network::simulated(&plan).unwrap());
+    let mut heard = Vec::new();
+    let is_back = |it: &String| it.starts_with("back: 8 (left knee), in OP");
+    let net = builder.bring_up().unwrap();
+    let report = net.run(|io| {
+        heard.extend(events.try_iter());
+        Flow::until(heard.iter().any(is_back) || io.number() > MANY)
+    });
+    drop(report.unwrap());
+    let is_lost = |it: &String| it.starts_with("lost: 8 (left knee)");
+    assert!(heard.iter().any(is_lost), "{heard:?}");
+    assert!(heard.iter().any(is_back), "{heard:?}");
+}
+
+#[test]
 fn a_loop_runs_on_another_thread_and_may_be_left_alone() {
     let net = Network::sim(5).unwrap().bring_up().unwrap();
     let (number, report) = net

@@ -4,13 +4,17 @@
 //! The loop ends first: its axes come to rest, its devices are left in PREOP. A panic of any thread but the loop's ends
 //! the loop in the same way, and a panic of the controller leaves no device in OP.
 
+use std::iter;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use kadenz_rt::clock;
+
 use super::fault_codes::FaultCodes;
 use crate::control::cyclic::{Controller, Ended, Loop, LoopSettings, Observer, Phase, Timekeeper};
 use crate::control::health::Health;
+use crate::control::notice::{Event, Incident, Incidents, Subscription};
 use crate::control::output_requests::OutputRequests;
 use crate::control::supervisor::{DeviceTable, SegmentSupervisor};
 use crate::control::timing::Timing;
@@ -26,7 +30,7 @@ use crate::port::Port;
 use crate::wire::register::{AL_CONTROL, AL_STATUS};
 use crate::wire::{AlControl, State};
 
-/// The interval at which the fault monitor looks at the axes.
+/// The interval at which the fault monitor looks at the axes, and the longest wait for a notice.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Pause between two requests of the last state.
 const AGAIN: Duration = Duration::from_millis(10);
@@ -151,6 +155,33 @@ impl LoopThreads {
                 notify(&stopped);
             }
         }
+    }
+
+    /// Groups the notices of the segment into incidents until the loop ends, and calls `notify` with each. The state
+    /// changes by which all devices first come to OP are no incident. Waits.
+    pub fn monitor_incidents(
+        &self,
+        mut notices: Subscription,
+        devices: usize,
+        mut notify: impl FnMut(&Incident),
+    ) {
+        let _panic = HaltOnPanic(&self.halt);
+        let devices = u16::try_from(devices).unwrap_or(u16::MAX);
+        let (mut incidents, mut was_well) = (Incidents::default(), false);
+        while !self.halt.load(Ordering::Relaxed) {
+            let first = notices.next_within(POLL_INTERVAL);
+            for notice in first
+                .into_iter()
+                .chain(iter::from_fn(|| notices.try_next()))
+            {
+                if was_well || !matches!(notice.event, Event::State { code: 0, .. }) {
+                    incidents.add(notice);
+                }
+            }
+            was_well |= self.health.snapshot().is_well(devices);
+            incidents.settled(clock::now()).iter().for_each(&mut notify);
+        }
+        incidents.rest().iter().for_each(notify);
     }
 
     /// Returns a guard that ends all threads when it is dropped, also by a panic; see [`ShutdownGuard`].

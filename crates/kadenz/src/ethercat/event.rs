@@ -1,10 +1,14 @@
 use std::fmt;
 use std::time::Duration;
 
+use kadenz_ethercat::control::notice::Incident;
 use kadenz_ethercat::motion::Stopped;
 use kadenz_record::numbers;
 
 use super::error::BringUpNetworkError;
+
+/// Notices that wait for the listener to events at most.
+pub(super) const KEPT_NOTICES: usize = 4_096;
 
 /// An event for the user while a network is brought up and its loop runs. It displays as a sentence.
 #[derive(Debug)]
@@ -29,6 +33,9 @@ pub enum NetworkEvent<'e> {
     },
     /// A note on the segment.
     Note(&'e str),
+    /// Devices, links or frames went or came back, or devices left their states: all notices of one fault, as
+    /// `kadenz ethercat run` prints them. Sent about a quarter of a second after the last of them.
+    Incident(&'e Incident),
     /// All axes were stopped, and stay stopped until a reset.
     AxesStopped(&'e Stopped),
 }
@@ -45,6 +52,7 @@ impl fmt::Display for NetworkEvent<'_> {
             }
             Self::Without { devices } => write!(f, "bring-up: starts without {devices}"),
             Self::Note(note) => f.write_str(note),
+            Self::Incident(incident) => incident.fmt(f),
             Self::AxesStopped(stopped) => write!(f, "all axes are stopped: {}", stopped.why),
         }
     }
@@ -61,6 +69,10 @@ impl Events {
         if let Some(listener) = &self.0 {
             listener(event);
         }
+    }
+
+    pub(super) const fn is_heard(&self) -> bool {
+        self.0.is_some()
     }
 
     pub(super) fn note(&self, note: &str) {

@@ -29,7 +29,7 @@ use super::builder::{Connection, NetworkBuilder, Plan};
 use super::control_socket::ControlContext;
 use super::device::{Device, position_of};
 use super::error::{BringUpNetworkError, LookUpError, OpenNetworkError, RunNetworkError};
-use super::event::NetworkEvent;
+use super::event::{KEPT_NOTICES, NetworkEvent};
 use super::io::{Flow, Io};
 use super::network_loop::{LoopParts, NetworkLoop, NetworkReport};
 use super::process_image::ProcessImage;
@@ -463,6 +463,7 @@ impl Beside<'_> {
             control, events, ..
         } = self.plan;
         let (device_table, notices) = (supervisor.device_table(), supervisor.notices());
+        let listening = events.is_heard().then(|| notices.subscribe(KEPT_NOTICES));
         let outcome = network_loop.outcome();
         let context = ControlContext {
             device_table: &device_table,
@@ -478,6 +479,13 @@ impl Beside<'_> {
                 scope.spawn(|| {
                     threads.monitor_faults(&device_table, |stopped| {
                         events.send(&NetworkEvent::AxesStopped(stopped));
+                    });
+                });
+            }
+            if let Some(notices) = listening {
+                scope.spawn(|| {
+                    threads.monitor_incidents(notices, self.devices, |incident| {
+                        events.send(&NetworkEvent::Incident(incident));
                     });
                 });
             }

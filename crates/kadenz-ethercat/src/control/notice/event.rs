@@ -12,7 +12,7 @@ use crate::wire::{AlStatus, AlStatusCode};
 pub struct NoticeDevice {
     /// Its number among the devices that were configured, from 0.
     pub device: usize,
-    /// The name of the device; empty where it has none.
+    /// The long name of the device by its SII, else the short one; empty where it has none.
     pub name: String,
     /// The station address that the MainDevice gave it.
     pub station: u16,

@@ -433,7 +433,7 @@ impl SupervisedDevice {
         Self {
             label: NoticeDevice {
                 device: number,
-                name: device.name.clone(),
+                name: device.called(),
                 station: device.station.0,
             },
             identity: device.identity,

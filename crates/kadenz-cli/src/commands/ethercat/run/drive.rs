@@ -168,6 +168,8 @@ fn note_event(event: &NetworkEvent<'_>, name: Option<&str>) {
         event => event.to_string(),
     };
     match (event, name) {
+        // `LoopProgress` prints them, with their times.
+        (NetworkEvent::Incident(_), _) => {}
         (NetworkEvent::Note(_), _) => output::note(&text),
         (NetworkEvent::AxesStopped(_), _) if output::is_quiet() => {}
         (NetworkEvent::AxesStopped(_), Some(name)) => output::note(&format!(

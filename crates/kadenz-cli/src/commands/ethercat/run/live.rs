@@ -23,8 +23,6 @@ pub(super) struct LoopProgress {
     network: NetworkMonitor,
     notices: Subscription,
     devices: u16,
-    /// Names of the devices, by the supervisor's numbers.
-    names: Vec<String>,
     begun: MonotonicTime,
     /// Whether all devices have been in OP yet.
     was_well: bool,
@@ -38,13 +36,12 @@ pub(super) struct LoopProgress {
 
 impl LoopProgress {
     pub(super) fn of(network: &Network<'_>, duration: Option<Duration>) -> Self {
-        let names: Vec<_> = network.devices().map(|it| it.name()).collect();
+        let devices = u16::try_from(network.devices().count()).unwrap_or(u16::MAX);
         let network = network.monitor();
         Self {
             notices: network.notices.subscribe(NOTICES),
             network,
-            devices: u16::try_from(names.len()).unwrap_or(u16::MAX),
-            names,
+            devices,
             begun: clock::now(),
             was_well: false,
             quiet: output::is_quiet(),
@@ -57,12 +54,7 @@ impl LoopProgress {
 
     /// Takes in the notices. The start of all devices gets one line; later events get a line for each fault.
     fn hear(&mut self) {
-        while let Some(mut notice) = self.notices.try_next() {
-            if let Some(source) = &mut notice.device
-                && let Some(name) = self.names.get(source.device)
-            {
-                source.name.clone_from(name);
-            }
+        while let Some(notice) = self.notices.try_next() {
             if output::is_verbose() {
                 self.note_in_full(&notice);
             } else if self.was_well || !matches!(notice.event, Event::State { code: 0, .. }) {
