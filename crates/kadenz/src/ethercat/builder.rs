@@ -227,7 +227,8 @@ impl<'a> NetworkBuilder<'a> {
         self
     }
 
-    /// How long the loop continues after its stop handle was set, so that the control law can bring the axes to rest
+    /// How long the loop continues after its stop handle was set or the law returned
+    /// [`Flow::ShutDown`](super::Flow::ShutDown), so that the control law can bring the axes to rest
     /// ([`Io::is_ending`](super::Io::is_ending)); 100 ms by default. With a [`motion`](Self::motion) the loop ends as
     /// soon as its axes are at rest, and the span grows where they need more.
     pub fn shutdown(mut self, span: Duration) -> Self {

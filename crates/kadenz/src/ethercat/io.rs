@@ -12,9 +12,13 @@ use super::object::{Input, ObjectLocation, ObjectValue, Output};
 pub enum Flow {
     /// The next cycle follows.
     Continue,
-    /// The outputs of this cycle are the last. With a motion, its axes come to rest first, and the law is called until
-    /// they do. The loop leaves all devices in PREOP.
+    /// The outputs of this cycle are the last: an axis that moves loses its power as its drive leaves OP. With a motion,
+    /// its axes come to rest first, and the law is called until they do. The loop leaves all devices in PREOP.
     Stop,
+    /// The [shutdown cycles](super::NetworkBuilder::shutdown) follow, as after [`StopHandle::stop`](super::StopHandle),
+    /// in which [`Io::is_ending`] is true: the law brings its axes to rest, and may return [`Stop`](Self::Stop) once they
+    /// are.
+    ShutDown,
 }
 
 impl Flow {

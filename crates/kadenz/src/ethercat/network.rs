@@ -327,9 +327,10 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// Runs the loop on the calling thread, tuned, until the law returns [`Flow::Stop`] or the stop handle is set. A
-    /// supervisor on a thread of its own brings devices to OP, and back to it after a fault; no loss of frames, cables
-    /// or devices ends the loop. At the end, also where the law panics, the loop leaves devices in PREOP.
+    /// Runs the loop on the calling thread, tuned, until the law returns [`Flow::Stop`], or to the end of its shutdown
+    /// cycles after the law returned [`Flow::ShutDown`] or the stop handle was set. A supervisor on a thread of its own
+    /// brings devices to OP, and back to it after a fault; no loss of frames, cables or devices ends the loop. At the
+    /// end, also where the law panics, the loop leaves devices in PREOP.
     ///
     /// The law is called from the first cycle on, while devices are still on their way to OP; [`Io::is_fresh`] says
     /// whether an input is new. A [`motion`](NetworkBuilder::motion) moves its axes before the law, and requests of the

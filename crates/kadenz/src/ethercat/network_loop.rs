@@ -132,9 +132,9 @@ impl NetworkLoop {
             }
             match law(&mut Io::new(context, id)) {
                 Flow::Continue => {}
-                // The axes come to rest first; then their group ends the loop.
-                Flow::Stop if has_axes => threads.halt.store(true, Ordering::Relaxed),
-                Flow::Stop => context.stop(),
+                Flow::Stop if !has_axes => context.stop(),
+                // The axes of a motion come to rest first; then their group ends the loop.
+                Flow::Stop | Flow::ShutDown => threads.halt.store(true, Ordering::Relaxed),
             }
             requests.beat(context);
         };

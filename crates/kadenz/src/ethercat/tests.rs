@@ -129,6 +129,27 @@ fn a_stop_handle_ends_the_loop_after_its_shutdown_cycles_and_a_bring_up() {
 }
 
 #[test]
+fn a_law_may_ask_for_the_shutdown_cycles_and_end_them() {
+    let run = |rests_after: u64| {
+        let net = Network::sim(5).unwrap().shutdown(5 * MS);
+        let mut ending = 0;
+        let report = net.bring_up().unwrap().run(|io| {
+            ending += u64::from(io.is_ending());
+            match (io.number(), ending) {
+                (..20, _) => Flow::Continue,
+                (_, ending) if ending == rests_after => Flow::Stop,
+                _ => Flow::ShutDown,
+            }
+        });
+        let ended = report.unwrap().ended;
+        (ended.by, ended.cycles, ending)
+    };
+    use control::cyclic::EndedBy;
+    assert_eq!(run(100), (EndedBy::Flag, 25, 5));
+    assert_eq!(run(2), (EndedBy::Controller, 22, 2));
+}
+
+#[test]
 #[should_panic(expected = "a handle of another network")]
 fn a_handle_of_another_network_is_refused() {
     let (net, other) = (network(), network());
