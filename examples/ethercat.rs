@@ -1,14 +1,15 @@
-//! A control law over EtherCAT: on the virtual humanoid, or at the interface that the argument names, as `eth1`.
+//! A control law over EtherCAT at 1 kHz: on the virtual humanoid, or at the interface that the argument names, as `eth1`.
 fn main() -> kadenz::Result {
-    let run = kadenz::Recording::create("run")?;
     let segment = std::env::args().nth(1).unwrap_or("sim:59".to_owned());
-    let net = kadenz::ethercat::Network::open_segment(&segment)?.cycle("1kHz")?;
+    let net = kadenz::ethercat::Network::open_segment(&segment)?;
+    let run = kadenz::Recording::create("run")?;
     let net = net.tuned(kadenz::Tuning::fifo(80).locked());
     let net = net.record(&run).bring_up()?;
     let knee = net.device("left knee")?;
-    let (actual, target) = (knee.input::<i32>(0x6064)?, knee.output(0x607A)?);
+    let (drive, actual, target) = (knee.drive()?, knee.input(0x6064)?, knee.output(0x607A)?);
     net.run(|io| {
-        io.set(target, io.get(actual)); // your control law
+        io.control(drive, kadenz::ethercat::Goal::Enabled, true); // and resets a fault
+        io.set(target, io.get::<i32>(actual)); // your control law
         kadenz::ethercat::Flow::until(io.number() == 2_000)
     })?;
     println!("{}", run.finish()?);

@@ -83,6 +83,7 @@ old. What `kadenz camera serve` serves is opened by its name. See [`camera`].
 //! | `ethercat` | a fieldbus that a control law drives, by the names below; and all of `kadenz-ethercat` | `ethercat` |
 //! | `Network`, `NetworkBuilder`, `Missing` | a segment that is brought up, and the options of that | `ethercat` |
 //! | `Flow`, `Io` | what the control law returns, and what it reads and writes by | `ethercat` |
+//! | `Drive`, `Goal`, `DriveState`, `OperationMode`, `Controlword`, `Statusword` | a drive of CiA 402 | `ethercat` |
 //! | `Device`, `Input`, `Output`, `ObjectValue`, `Value`, `ValueType` | devices, their objects, values | `ethercat` |
 //! | `NetworkLoop`, `RunningNetwork`, `NetworkState`, `StopHandle` | the loop, on your thread or in the background | `ethercat` |
 //! | `SharedValues`, `SharedInput`, `SharedOutput` | values of a loop in the background, for any thread | `ethercat` |

@@ -3,17 +3,21 @@
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 use kadenz::Recording;
-use kadenz::ethercat::wire::cia402::{Controlword, Goal, Statusword};
-use kadenz::ethercat::{Flow, Input, Io, Network, Output, Readers};
+use std::time::Duration;
+
+use kadenz::ethercat::control::cyclic::EndedBy;
+use kadenz::ethercat::{
+    Drive as DriveHandles, DriveState, Flow, Goal, Input, Io, Network, OperationMode, Output,
+    Readers,
+};
+
+const SECOND: Duration = Duration::from_secs(1);
 
 /// A drive that the law switches on and moves along a ramp from its first position.
 struct Drive {
-    status: Input<u16>,
-    control: Output<u16>,
+    handles: DriveHandles,
     actual: Input<i32>,
     target: Output<i32>,
-    /// The last controlword.
-    word: Controlword,
     /// The target position, once the first position is known.
     at: Option<i32>,
 }
@@ -25,21 +29,17 @@ impl Drive {
     fn of(net: &Network<'_>, name: &str) -> Self {
         let device = net.device(name).unwrap();
         Self {
-            status: device.input(0x6041).unwrap(),
-            control: device.output(0x6040).unwrap(),
+            handles: device.drive().unwrap(),
             actual: device.input(0x6064).unwrap(),
             target: device.output(0x607A).unwrap(),
-            word: Controlword::DISABLE_VOLTAGE,
             at: None,
         }
     }
 
     /// Runs a cycle; returns whether the drive is enabled.
     fn step(&mut self, io: &mut Io<'_, '_>) -> bool {
-        let state = Statusword(io.get(self.status)).state();
         // A drive that lost its process data has a fault, which is reset.
-        self.word = Goal::Enabled.controlword(state, true, self.word);
-        io.set(self.control, self.word.0);
+        let state = io.control(self.handles, Goal::Enabled, true);
         let is_enabled = Goal::Enabled.is_reached(state) && io.is_fresh(self.actual);
         let at = match (self.at, is_enabled) {
             (Some(at), true) => at + STEP,
@@ -97,6 +97,42 @@ fn a_drive_follows_a_law_and_the_run_records_the_loop() {
     );
 }
 
+#[test]
+fn a_law_enables_a_drive_moves_it_and_brings_it_to_rest() {
+    let builder = Network::sim(12).unwrap().shutdown(20 * SECOND);
+    let builder = builder.setup(|device| match device.name().as_str() {
+        "left knee" => device.write(0x6060, OperationMode::CyclicPosition.number()),
+        _ => Ok(()),
+    });
+    let net = builder.bring_up().unwrap();
+    let knee = net.device("left knee").unwrap();
+    let drive = knee.drive().unwrap();
+    let (actual, target) = (knee.input::<i32>(0x6064), knee.output::<i32>(0x607A));
+    let (actual, target) = (actual.unwrap(), target.unwrap());
+    let (mut states, mut steps) = (Vec::with_capacity(64), 0);
+    let report = net.run(|io| {
+        let goal = match io.is_ending() {
+            true => Goal::QuickStop,
+            false => Goal::Enabled,
+        };
+        let state = io.control(drive, goal, true);
+        if states.last() != Some(&state) {
+            states.push(state);
+        }
+        let is_moving = state == DriveState::OperationEnabled && !io.is_ending();
+        steps += i32::from(is_moving);
+        io.set(target, io.get(actual) + if is_moving { STEP } else { 0 });
+        match io.is_ending() {
+            true => Flow::until(!state.has_torque()),
+            false if steps < 100 && io.number() < 30_000 => Flow::Continue,
+            false => Flow::ShutDown,
+        }
+    });
+    let report = report.unwrap();
+    assert_eq!(steps, 100, "{report}, {states:?}");
+    assert_eq!(report.ended.by, EndedBy::Controller, "{states:?}");
+}
+
 /// Counts the allocations of this thread in a run of so many cycles, and those of the law among them.
 fn allocations(cycles: u64, run: Option<&Recording>) -> (u64, u64) {
     let mut builder = Network::sim(10).unwrap().cycle("2kHz").unwrap();
@@ -152,7 +188,7 @@ mod cable {
     use std::process::{Child, Command, Stdio};
     use std::sync::Mutex;
     use std::sync::atomic::{AtomicBool, Ordering};
-    use std::time::{Duration, Instant};
+    use std::time::Instant;
 
     use kadenz::ethercat::port::Side;
     use kadenz::ethercat::port::{InterfacePort, WaitMode};

@@ -167,6 +167,7 @@ fn a_fieldbus_is_driven_by_a_law_and_leaves_a_run() {
     let folder = tempfile::tempdir().unwrap();
     let said = output_of("ethercat", folder.path(), &[]);
     assert!(said.starts_with("wake-up: "), "{said}");
+    assert!(!said.contains("is not enabled"), "{said}");
     let reader = RunReader::open(folder.path().join("run")).unwrap();
     assert!(reader.run().complete);
     assert_eq!(reader.run().parameters["devices"], 59);

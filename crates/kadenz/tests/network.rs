@@ -14,7 +14,8 @@ use kadenz::ethercat::motion;
 use kadenz::ethercat::sim::file::SegmentPlan;
 use kadenz::ethercat::sim::humanoid::humanoid;
 use kadenz::ethercat::{
-    BringUpNetworkError, Flow, Missing, Network, NetworkBuilder, NetworkEvent, OpenNetworkError,
+    BringUpNetworkError, Flow, Goal, Missing, Network, NetworkBuilder, NetworkEvent,
+    OpenNetworkError,
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -304,6 +305,38 @@ fn a_listener_hears_of_a_cut_cable_and_of_the_devices_behind_it() {
     let is_lost = |it: &String| it.starts_with("lost: 8 (left knee)");
     assert!(heard.iter().any(is_lost), "{heard:?}");
     assert!(heard.iter().any(is_back), "{heard:?}");
+}
+
+#[test]
+fn a_drive_with_a_target_and_no_controlword_is_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let warned = |name: &str, enables: bool| {
+        let run = Recording::create(folder.path().join(name)).unwrap();
+        let (builder, events) = heard(Network::sim(12).unwrap().record(&run));
+        let net = builder.bring_up().unwrap();
+        let knee = net.device("left knee").unwrap();
+        let target = knee.output::<i32>(0x607A).unwrap();
+        let drive = enables.then(|| knee.drive().unwrap());
+        net.run(|io| {
+            io.set(target, 0);
+            if let Some(drive) = drive {
+                io.control(drive, Goal::Enabled, false);
+            }
+            Flow::until(io.number() == 10)
+        })
+        .unwrap();
+        let recorded = run.finish().unwrap();
+        let mut warnings = recorded.run().warnings.iter();
+        let warning = warnings.find(|it| it.id == "drives_not_enabled");
+        let is_told = events
+            .try_iter()
+            .any(|it| it.contains("the drive is not enabled"));
+        assert_eq!(warning.is_some(), is_told);
+        warning.map(|it| it.text.clone())
+    };
+    let text = warned("idle", false).unwrap();
+    assert!(text.contains("a target of left knee and not"), "{text}");
+    assert_eq!(warned("enabled", true), None);
 }
 
 #[test]

@@ -1,6 +1,11 @@
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
 use kadenz_ethercat::control::supervisor::{DeviceStatus, DeviceTable};
 use kadenz_ethercat::main_device::layout::Layout;
 use kadenz_ethercat::main_device::mapping::{PlacedEntry, placed};
+use kadenz_ethercat::motion::AxisRunner;
+use kadenz_ethercat::wire::cia402::object;
 use kadenz_ethercat::wire::coe::Address;
 use kadenz_ethercat::wire::sii::Direction;
 
@@ -11,6 +16,13 @@ use super::object::{Input, ObjectLocation, ObjectValue, Output, ValueType};
 /// Names of devices and objects that an error lists at most.
 const MAX_NAMED: usize = 20;
 
+/// The targets of the cyclic modes of CiA 402.
+const TARGETS: [u16; 3] = [
+    object::TARGET_POSITION,
+    object::TARGET_VELOCITY,
+    object::TARGET_TORQUE,
+];
+
 /// A device of a [`Network`](super::Network).
 #[derive(Debug, Clone, Copy)]
 pub struct Device<'n> {
@@ -18,6 +30,43 @@ pub struct Device<'n> {
     pub(super) mapped: &'n [Mapped],
     pub(super) layout: &'n Layout,
     pub(super) position: usize,
+    pub(super) outputs: &'n LookedUpOutputs,
+}
+
+/// The outputs that handles were made of, by the position of their device.
+#[derive(Debug, Default)]
+pub(super) struct LookedUpOutputs(Mutex<BTreeSet<(usize, Address)>>);
+
+impl LookedUpOutputs {
+    fn note(&self, device: usize, address: Address) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert((device, address));
+    }
+
+    /// The drives with a handle of a target and none of the controlword, which no motion moves: nothing enables them.
+    /// `None` where there are none.
+    pub(super) fn idle_drives(&self, mapped: &[Mapped], moved: &[AxisRunner]) -> Option<String> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_idle = |device: usize| {
+            let has = |index: &u16| all.contains(&(device, (*index).into()));
+            let is_moved = moved.iter().any(|it| it.axis().device() == device);
+            TARGETS.iter().any(has) && !has(&object::CONTROLWORD) && !is_moved
+        };
+        let names: Vec<_> = (0..mapped.len())
+            .filter(|it| is_idle(*it))
+            .map(|it| mapped[it].0.clone())
+            .collect();
+        (!names.is_empty()).then(|| listed(names.into_iter()))
+    }
+}
+
+/// A drive by CiA 402, for [`Io::control`](super::Io::control). From [`Device::drive`].
+#[derive(Debug, Clone, Copy)]
+pub struct Drive {
+    /// Its controlword, 0x6040.
+    pub control: Output<u16>,
+    /// Its statusword, 0x6041.
+    pub status: Input<u16>,
 }
 
 impl Device<'_> {
@@ -55,6 +104,18 @@ impl Device<'_> {
     ) -> Result<Output<T>, LookUpError> {
         let found = self.place(object.into(), Direction::Outputs, Some(T::TYPE))?;
         Ok(Output::at(found.0))
+    }
+
+    /// The handles by which a control law enables this device, where it is a drive by CiA 402:
+    /// [`Io::control`](super::Io::control).
+    ///
+    /// # Errors
+    /// [`LookUpError`] where controlword (0x6040) or statusword (0x6041) is not mapped.
+    pub fn drive(&self) -> Result<Drive, LookUpError> {
+        Ok(Drive {
+            control: self.output(object::CONTROLWORD)?,
+            status: self.input(object::STATUSWORD)?,
+        })
     }
 
     /// The place of an object, and its type: the requested one, else that of the dictionary or the file.
@@ -101,6 +162,9 @@ impl Device<'_> {
                 asked: asked.map_or("a number without a type; state one", ValueType::name),
             });
         };
+        if direction == Direction::Outputs {
+            self.outputs.note(self.position, address);
+        }
         let place = ObjectLocation {
             network: self.id,
             device: self.position,

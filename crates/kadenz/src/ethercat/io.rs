@@ -1,7 +1,9 @@
 use std::time::Duration;
 
 use kadenz_ethercat::control::cyclic::CycleContext;
+use kadenz_ethercat::wire::cia402::{Controlword, DriveState, Goal, Statusword};
 
+use super::device::Drive;
 use super::object::{Input, ObjectLocation, ObjectValue, Output};
 
 /// Whether a loop continues.
@@ -83,6 +85,24 @@ impl<'i, 'c> Io<'i, 'c> {
     /// For a handle of another network.
     pub fn set<T: ObjectValue>(&mut self, output: Output<T>, value: T) {
         self.write(output.place, value.to_bits());
+    }
+
+    /// Writes the controlword that brings a drive one step nearer to the goal, and returns the state that its last
+    /// statusword says. Called in each cycle with [`Goal::Enabled`], it enables a drive in a few cycles after the drive
+    /// has reached OP. Until then, keep the target at the actual position, so that the drive does not jump.
+    ///
+    /// A drive with a fault stays in it, or, with `resets_fault`, is reset and enabled again. A drive that missed its
+    /// process data for a while, as after a cut cable, has a fault too.
+    ///
+    /// # Panics
+    /// For a handle of another network.
+    pub fn control(&mut self, drive: Drive, goal: Goal, resets_fault: bool) -> DriveState {
+        let state = Statusword(self.get(drive.status)).state();
+        let place = self.own(drive.control.place);
+        let before = Controlword(u16::from_bits(place.read(self.context.outputs())));
+        let word = goal.controlword(state, resets_fault, before);
+        self.set(drive.control, word.0);
+        state
     }
 
     /// Whether the input is new: its device took part in the last exchange. False while frames are lost and while the

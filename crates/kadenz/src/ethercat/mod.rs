@@ -4,12 +4,14 @@
 //! writes objects of the process data by typed handles ([`Input`], [`Output`]):
 //!
 //! ```
-//! use kadenz::ethercat::{Flow, Network};
+//! use kadenz::ethercat::{Flow, Goal, Network};
 //!
 //! let net = Network::sim(8)?.cycle("1kHz")?.bring_up()?;
 //! let waist = net.device("waist yaw")?;
 //! let (actual, target) = (waist.input::<i32>(0x6064)?, waist.output::<i32>(0x607A)?);
+//! let drive = waist.drive()?;
 //! let report = net.run(|io| {
+//!     io.control(drive, Goal::Enabled, false);
 //!     io.set(target, io.get(actual));
 //!     if io.number() < 100 { Flow::Continue } else { Flow::Stop }
 //! })?;
@@ -83,11 +85,12 @@ mod shared_values;
 #[cfg(test)]
 mod tests;
 
+pub use kadenz_ethercat::wire::cia402::{Controlword, DriveState, Goal, OperationMode, Statusword};
 pub use kadenz_ethercat::*;
 
 pub use acyclic_access::DeviceSetup;
 pub use builder::{Missing, NetworkBuilder};
-pub use device::Device;
+pub use device::{Device, Drive};
 pub use error::{
     AccessObjectError, BringUpNetworkError, LookUpError, OpenNetworkError, RunNetworkError,
 };

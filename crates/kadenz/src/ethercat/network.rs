@@ -27,7 +27,7 @@ use kadenz_rt::tuning::{self, Policy, Tuning};
 use super::bring_up::{Configured, Mapped};
 use super::builder::{Connection, NetworkBuilder, Plan};
 use super::control_socket::ControlContext;
-use super::device::{Device, position_of};
+use super::device::{Device, LookedUpOutputs, position_of};
 use super::error::{BringUpNetworkError, LookUpError, OpenNetworkError, RunNetworkError};
 use super::event::{KEPT_NOTICES, NetworkEvent};
 use super::io::{Flow, Io};
@@ -45,6 +45,7 @@ pub struct Network<'a> {
     wire: Wire,
     layout: Layout,
     mapped: Vec<Mapped>,
+    outputs: LookedUpOutputs,
     supervisor: SegmentSupervisor,
     threads: LoopThreads,
     parts: LoopParts,
@@ -233,6 +234,7 @@ impl<'a> Network<'a> {
             wire,
             layout,
             mapped: configured.mapped,
+            outputs: LookedUpOutputs::default(),
             threads,
             parts: LoopParts {
                 settings,
@@ -279,6 +281,7 @@ impl<'a> Network<'a> {
             mapped: &self.mapped,
             layout: &self.layout,
             position,
+            outputs: &self.outputs,
         }
     }
 
@@ -381,6 +384,11 @@ impl<'a> Network<'a> {
         work: impl FnOnce(NetworkLoop) -> R,
     ) -> Result<(R, Option<NetworkReport>), RunNetworkError> {
         let recorder = self.record.map(|run| self.recorder(run)).transpose()?;
+        if self.plan.control.name().is_none()
+            && let Some(idle) = self.outputs.idle_drives(&self.mapped, &self.parts.runners)
+        {
+            recorder::warn_of_idle_drives(self.record, &self.plan.events, &idle);
+        }
         // The loop's priority less one, so that a loaded machine delays the virtual wire as little as possible.
         let tuning = match self.plan.tuning.policy {
             Policy::Fifo(priority) if priority > 1 => Tuning::fifo(priority - 1),

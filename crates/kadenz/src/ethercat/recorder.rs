@@ -9,6 +9,7 @@ use kadenz_record::samples::Sample;
 use kadenz_rt::beat::Overrun;
 use kadenz_rt::clock::MonotonicTime;
 
+use super::builder::Events;
 use super::network::RunRecording;
 use super::network_loop::NetworkReport;
 
@@ -282,6 +283,19 @@ pub(super) fn note(running: &RunningRun, report: &NetworkReport, waits: Option<u
         );
         let remedy = Some("kadenz ethercat scan lists the devices and their links");
         running.add_warning(Warning::new("frames_lost", text, remedy));
+    }
+}
+
+/// Warns of drives that nothing enables, in the run and by an event.
+pub(super) fn warn_of_idle_drives(record: Option<RunRecording<'_>>, events: &Events, names: &str) {
+    let text = format!(
+        "the law sets a target of {names} and not the controlword (0x6040): the drive is not enabled and does not move"
+    );
+    let remedy = "Io::control enables a drive (docs/ethercat.md, Enable a drive)";
+    events.note(&format!("{text}; {remedy}"));
+    if let Some(record) = record {
+        let warning = Warning::new("drives_not_enabled", text, Some(remedy));
+        record.running.add_warning(warning);
     }
 }
 
