@@ -4,10 +4,14 @@ use std::path::{Path, PathBuf};
 use kadenz_record::histogram::{Percent, SignedHistogram};
 use kadenz_record::numbers;
 use kadenz_record::recorder::Counts;
-use kadenz_record::run::model::{Run, Series};
+use kadenz_record::run::model::{Run, Series, TuningMeasure, Warning};
+
+/// Most characters of a warning about the machine; `kadenz show` prints all, with the remedies.
+const MAX_WARNING: usize = 110;
 
 /// A finished recording. It displays as a few lines: for each series the count, the percentiles that the count can
-/// carry, the misses of the deadline; then the warnings, and the path of the run.
+/// carry, the misses of the deadline; then the settings that the system refused, with the remedies, the beginnings of
+/// other warnings, and the path of the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recorded {
     folder: PathBuf,
@@ -69,11 +73,20 @@ impl fmt::Display for Recorded {
         for (series, percentiles) in self.run.series.iter().zip(&self.percentiles) {
             writeln!(f, "{}", line(series, percentiles))?;
         }
-        for warning in &self.run.warnings {
-            write!(f, "warning: {}", warning.text)?;
-            match &warning.remedy {
-                Some(remedy) => writeln!(f, "; {remedy}")?,
-                None => writeln!(f)?,
+        let measures = self.run.series.iter().flat_map(|it| &it.tuning);
+        let refused: Vec<Warning> = measures.filter_map(TuningMeasure::refusal).collect();
+        let is_refusal = |it: &&Warning| refused.iter().any(|other| other.id == it.id);
+        let (refusals, others): (Vec<_>, Vec<_>) = self.run.warnings.iter().partition(is_refusal);
+        for Warning { text, remedy, .. } in refusals {
+            let remedy = remedy
+                .as_ref()
+                .map_or(String::new(), |it| format!("; {it}"));
+            writeln!(f, "warning: {text}{remedy}")?;
+        }
+        for Warning { text, .. } in others {
+            match text.char_indices().nth(MAX_WARNING) {
+                Some((end, _)) => writeln!(f, "warning: {}...", &text[..end])?,
+                None => writeln!(f, "warning: {text}")?,
             }
         }
         write!(f, "run: {}", self.folder.display())
@@ -118,8 +131,6 @@ fn line(series: &Series, percentiles: &[(Percent, i64)]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use kadenz_record::run::model::Warning;
-
     use super::*;
 
     fn recorded(values_ns: &[i64]) -> Recorded {
@@ -175,16 +186,29 @@ mod tests {
     }
 
     #[test]
-    fn warnings_come_with_their_remedy() {
+    fn refusals_come_first_with_their_remedy_and_other_warnings_are_short() {
         let mut recorded = recorded(&[]);
-        recorded.run.warnings.push(Warning::new(
-            "policy_refused",
-            "no right",
-            Some("ulimit -r"),
-        ));
-        assert_eq!(
-            recorded.to_string(),
-            "lateness: 0 samples; 0 misses of 400 us\nwarning: no right; ulimit -r\nrun: run"
-        );
+        let refused = TuningMeasure {
+            ok: false,
+            reason: Some("no right".to_owned()),
+            remedy: Some("ulimit -r".to_owned()),
+            ..TuningMeasure::granted("policy", "SCHED_OTHER")
+        };
+        let long = "this is a virtual machine ".repeat(9);
+        recorded
+            .run
+            .warnings
+            .push(Warning::new("guest", long, Some("a remedy")));
+        recorded.run.warnings.extend(refused.refusal());
+        recorded.run.series[0].tuning.push(refused);
+        let text = recorded.to_string();
+        let lines: Vec<&str> = text.lines().collect();
+        let [_, first, second, run] = lines[..] else {
+            panic!("{text}");
+        };
+        assert!(first.ends_with("; ulimit -r"), "{text}");
+        assert!(second.starts_with("warning: this is a virtual"), "{text}");
+        assert!(second.ends_with("...") && second.len() < 130, "{text}");
+        assert_eq!(run, "run: run");
     }
 }

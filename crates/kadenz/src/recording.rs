@@ -18,7 +18,8 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// A run that is being recorded, into a folder that `kadenz show`, `kadenz::read` and other programs read.
 ///
 /// A thread of ordinary priority writes it, once a second. Where the program is killed, the samples up to the last
-/// second stay, and the run is marked as incomplete; so is one that is dropped without [`finish`](Self::finish).
+/// second stay, and the run is marked as incomplete; so is one that is dropped without [`finish`](Self::finish). One
+/// that is dropped before it has a series leaves no folder.
 ///
 /// [`Periodic::record`](crate::Periodic::record) fills a series with lateness. For spans of time, use
 /// [`durations`](Self::durations); for other values, a recorder from [`series`](Self::series):
@@ -42,8 +43,25 @@ const INTERVAL: Duration = Duration::from_secs(1);
 pub struct Recording {
     running: RunningRun,
     start: MonotonicTime,
-    folder: PathBuf,
+    /// After the run, so that it is dropped after it.
+    folder: RunPlace,
     keeps_samples: bool,
+}
+
+/// The folder of a run. Dropping it removes a run that was not finished and has no series: the program failed before it
+/// measured, and its next start needs the folder.
+#[derive(Debug)]
+struct RunPlace(PathBuf);
+
+impl Drop for RunPlace {
+    fn drop(&mut self) {
+        let is_alone = std::fs::read_dir(&self.0).is_ok_and(|files| files.count() == 1);
+        if is_alone && RunReader::open(&self.0).is_ok_and(|run| !run.complete()) {
+            // Where something cannot be removed, the next start says what stands in its way.
+            let _ = std::fs::remove_file(self.0.join("run.json"));
+            let _ = std::fs::remove_dir(&self.0);
+        }
+    }
 }
 
 /// Why a run cannot be recorded.
@@ -90,7 +108,7 @@ impl Recording {
         Ok(Self {
             running: run.start(INTERVAL)?,
             start,
-            folder: folder.to_owned(),
+            folder: RunPlace(folder.to_owned()),
             keeps_samples: false,
         })
     }
@@ -195,12 +213,12 @@ impl Recording {
     /// [`FinishRecordingError`] where a part could not be written; the rest stays readable.
     pub fn finish(self) -> Result<Recorded, FinishRecordingError> {
         let run = self.running.finish(EndedBy::Finished)?;
-        let reader = RunReader::open(&self.folder)?;
+        let reader = RunReader::open(&self.folder.0)?;
         let mut histograms = Vec::with_capacity(run.series.len());
         for series in &run.series {
             histograms.push(reader.histogram(&series.name)?);
         }
-        Ok(Recorded::new(self.folder, run, &histograms))
+        Ok(Recorded::new(self.folder.0.clone(), run, &histograms))
     }
 }
 
@@ -246,5 +264,36 @@ impl Durations {
             value_ns: end.since(begin),
         });
         self.sequence += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_fails_before_it_measures_leaves_its_folder_free() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("run");
+        drop(Recording::create(&folder).unwrap());
+        assert!(!folder.exists());
+        let run = Recording::create(&folder).unwrap();
+        run.durations("control").unwrap().time(|| ());
+        drop(run);
+        assert!(folder.join("control.hlog").exists());
+        assert!(folder.join("run.json").exists());
+        let refused = Recording::create(&folder).unwrap_err();
+        assert!(
+            refused.to_string().contains("name another folder"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn a_run_without_series_that_was_finished_stays() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("run");
+        Recording::create(&folder).unwrap().finish().unwrap();
+        assert!(folder.join("run.json").exists());
     }
 }

@@ -9,7 +9,7 @@ use kadenz_record::samples::Sample;
 use kadenz_rt::beat::Overrun;
 use kadenz_rt::clock::MonotonicTime;
 
-use super::builder::Events;
+use super::event::Events;
 use super::network::RunRecording;
 use super::network_loop::NetworkReport;
 

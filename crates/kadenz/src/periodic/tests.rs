@@ -1,4 +1,5 @@
 use super::*;
+use kadenz_record::run::folder::SeriesSpec;
 
 const MS: u64 = 1_000_000;
 
