@@ -1,18 +1,22 @@
-//! Objects that are read and written by mailbox (SDO), beside the process data.
+//! What other threads see of a network, and objects that are read and written by mailbox (SDO) beside the process data.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use kadenz_ethercat::control::health::Health;
+use kadenz_ethercat::control::notice::Notices;
 use kadenz_ethercat::control::supervisor::{DeviceTable, ObjectError};
-use kadenz_ethercat::main_device::acyclic::AcyclicClient;
+use kadenz_ethercat::control::timing::Timing;
+use kadenz_ethercat::main_device::acyclic::{AcyclicClient, AcyclicQueue};
 use kadenz_ethercat::main_device::configure::ConfigureError;
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::{Registers, RetryPolicy};
 use kadenz_ethercat::main_device::sdo::{self, SdoError};
+use kadenz_ethercat::motion::MotionHandle;
 use kadenz_ethercat::wire::coe::Address;
 
 use super::device::position_of;
 use super::error::AccessObjectError;
-use super::network::NetworkMonitor;
 use super::object::ObjectValue;
 
 /// How long a request waits for the set-up of its device, and how often it looks.
@@ -67,6 +71,23 @@ impl DeviceSetup<'_, '_, '_> {
             &value,
         )?)
     }
+}
+
+/// The live state of a network, for any thread. Clones show the same.
+#[derive(Clone, Debug)]
+pub struct NetworkMonitor {
+    /// The timing of the loop.
+    pub timing: Arc<Timing>,
+    /// The counts of its exchanges, and whether all devices are in OP.
+    pub health: Arc<Health>,
+    /// The events of devices.
+    pub notices: Arc<Notices>,
+    /// The state of each device.
+    pub device_table: Arc<DeviceTable>,
+    /// The axes of a motion: stops and resets them.
+    pub axes: Arc<MotionHandle>,
+    /// Requests that the loop carries.
+    pub(super) queue: Arc<AcyclicQueue>,
 }
 
 impl NetworkMonitor {

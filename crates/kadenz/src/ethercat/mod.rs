@@ -88,7 +88,7 @@ mod tests;
 pub use kadenz_ethercat::wire::cia402::{Controlword, DriveState, Goal, OperationMode, Statusword};
 pub use kadenz_ethercat::*;
 
-pub use acyclic_access::DeviceSetup;
+pub use acyclic_access::{DeviceSetup, NetworkMonitor};
 pub use builder::{Missing, NetworkBuilder};
 pub use device::{Device, Drive};
 pub use error::{
@@ -96,7 +96,7 @@ pub use error::{
 };
 pub use event::NetworkEvent;
 pub use io::{Flow, Io};
-pub use network::{Network, NetworkMonitor, RunRecording, StopHandle};
+pub use network::{Network, RunRecording, StopHandle};
 pub use network_loop::{AxesReport, AxisReport, NetworkLoop, NetworkReport};
 pub use object::{Input, ObjectValue, Output, ParseTypeError, Value, ValueType};
 pub use process_image::Readers;

@@ -24,6 +24,7 @@ use kadenz_rt::clock::MonotonicTime;
 use kadenz_rt::sleep::{self, SleeperOptions};
 use kadenz_rt::tuning::{self, Policy, Tuning};
 
+use super::acyclic_access::NetworkMonitor;
 use super::bring_up::{Configured, Mapped};
 use super::builder::{Connection, NetworkBuilder, Plan};
 use super::control_socket::ControlContext;
@@ -77,23 +78,6 @@ impl<'a> RunRecording<'a> {
             raw: false,
         }
     }
-}
-
-/// The live state of a network, for any thread. Clones show the same.
-#[derive(Clone, Debug)]
-pub struct NetworkMonitor {
-    /// The timing of the loop.
-    pub timing: Arc<Timing>,
-    /// The counts of its exchanges, and whether all devices are in OP.
-    pub health: Arc<Health>,
-    /// The events of devices.
-    pub notices: Arc<Notices>,
-    /// The state of each device.
-    pub device_table: Arc<DeviceTable>,
-    /// The axes of a motion: stops and resets them.
-    pub axes: Arc<MotionHandle>,
-    /// Requests that the loop carries.
-    pub(super) queue: Arc<AcyclicQueue>,
 }
 
 /// The connection to the segment.

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use kadenz_rt::clock::{self, MonotonicTime};
 
+use super::acyclic_access::NetworkMonitor;
 use super::error::RunNetworkError;
 use super::io::{Flow, Io};
-use super::network::{Network, NetworkMonitor, RunRecording, StopHandle};
+use super::network::{Network, RunRecording, StopHandle};
 use super::network_loop::NetworkReport;
 use super::shared_values::SharedValues;
 use crate::recording::Recording;

@@ -174,7 +174,8 @@ fn why_nothing(counts: &StampedCounts, options: &Options) -> String {
         }
         _ if counts.unreadable == counts.received => format!(
             "of {}, none has a member {field} that is a number, as `--types` or their sender describes \
-             them; `kadenz msg echo {channel} --count 1 --types FOLDER` shows one",
+             them; `kadenz msg echo {channel} --count 1 --types FOLDER` shows one. Name the member that holds the \
+             stamp with `--field`, and what it counts with `--unit`",
             numbers::counted(counts.received, "message")
         ),
         _ if counts.absurd > 0 => format!(
