@@ -33,7 +33,9 @@ fn rust_is_written_once_and_checked() {
     let there = root().join("crates/kadenz-msg/tests/messages");
     let types = types();
     let arguments = ["msg", "gen", &types, "--lang", "rust", "--out"];
-    let with = |out: &Path, more: &[&str]| run(&[&arguments[..], &[text(out)], more].concat());
+    let default = |out: &Path, more: &[&str]| run(&[&arguments[..], &[text(out)], more].concat());
+    let own = ["--crate-path", "kadenz_msg"];
+    let with = |out: &Path, more: &[&str]| default(out, &[&own[..], more].concat());
     assert_eq!(
         with(&there, &["--check"]).code,
         0,
@@ -51,8 +53,11 @@ fn rust_is_written_once_and_checked() {
         assert_eq!(ours, std::fs::read(there.join(name)).unwrap(), "{name}");
     }
     assert!(with(&out, &[]).out.contains("unchanged"));
-    let said = with(&out, &["--crate-path", "kadenz::msg", "--check"]);
-    assert_eq!(said.code, 1);
+    assert_eq!(default(&out, &["--check"]).code, 1);
+    assert_eq!(default(&out, &[]).code, 0);
+    let code = std::fs::read_to_string(out.join("robot/mod.rs")).unwrap();
+    assert!(code.contains("kadenz::msg::message::Message for"), "{code}");
+    assert!(!code.contains("kadenz_msg"), "{code}");
 }
 
 #[test]

@@ -30,13 +30,16 @@ fn golden<T: Message>() -> Vec<Vec<u8>> {
 #[test]
 fn the_generator_still_writes_the_files_beside_this_test() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/messages");
-    let files = rust::generate(&types(), &rust::RustOptions::default()).unwrap();
+    let options = rust::RustOptions {
+        crate_path: "kadenz_msg".to_owned(), // this test is of that crate
+    };
+    let files = rust::generate(&types(), &options).unwrap();
     assert_eq!(files.len(), 7, "mod.rs, and one a package");
     for file in files {
         let there = std::fs::read_to_string(folder.join(&file.path)).unwrap_or_default();
         assert!(
             there == file.text,
-            "{} differs; from the repository's root: kadenz msg gen conformance/lcm-types/types --lang rust --out crates/kadenz-msg/tests/messages",
+            "{} differs; from the repository's root: kadenz msg gen conformance/lcm-types/types --lang rust --crate-path kadenz_msg --out crates/kadenz-msg/tests/messages",
             file.path.display()
         );
     }
@@ -248,6 +251,10 @@ fn elements_without_bytes_add_none_to_the_length() {
         files[0].text.contains("pub x: Vec<NoneT>"),
         "{}",
         files[0].text
+    );
+    assert!(
+        files[0].text.contains("impl kadenz::msg::message::Message"),
+        "a program depends on `kadenz`"
     );
     assert!(
         !files[0].text.contains("self.x.len() *"),

@@ -21,7 +21,7 @@ use crate::output::{self, Outcome};
 #[command(after_help = "\
 Examples:
   kadenz msg gen types --lang rust --out src/messages            all .lcm files of a folder
-  kadenz msg gen pose.lcm scan.lcm --lang rust --out src/messages --crate-path kadenz::msg
+  kadenz msg gen pose.lcm scan.lcm --lang rust --out src/messages  of some files
   kadenz msg gen types --lang python --out messages              a package for each LCM package; put messages on PYTHONPATH
   kadenz msg gen types --lang java --out src/main/java           classes for Java 8, beside Kadenz's jar
   kadenz msg gen types --lang c --out include                    headers alone; cc -Iinclude
@@ -41,7 +41,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 
-    /// The path by which Rust finds Kadenz's messages [default: kadenz_msg]
+    /// The path by which Rust finds Kadenz's messages [default: kadenz::msg]
     #[arg(long, value_name = "PATH")]
     crate_path: Option<String>,
 

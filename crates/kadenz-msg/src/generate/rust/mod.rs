@@ -20,14 +20,15 @@ use names::RustNames;
 /// The options of the code.
 #[derive(Debug, Clone)]
 pub struct RustOptions {
-    /// The path by which the code refers to this crate: `kadenz_msg`, or `kadenz::msg`.
+    /// The path by which the code refers to this crate: `kadenz::msg` by default, as a program that depends on `kadenz`
+    /// finds it; `kadenz_msg` for one that depends on this crate itself.
     pub crate_path: String,
 }
 
 impl Default for RustOptions {
     fn default() -> Self {
         Self {
-            crate_path: "kadenz_msg".to_owned(),
+            crate_path: "kadenz::msg".to_owned(),
         }
     }
 }
