@@ -10,7 +10,8 @@ mod message;
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
-/// Makes a struct with named fields an LCM message. The struct implements `Default` too.
+/// Makes a struct with named fields an LCM message. Derive `Default` beside it, or write it: this macro does not, and
+/// `Message::decode` and subscriptions begin with such a value.
 ///
 /// | field | member in `.lcm` |
 /// |---|---|
