@@ -8,7 +8,7 @@ use kadenz::msg::bus::{Aggregator, Background, CounterWatcher, SubscriptionOptio
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::{error, timeout, wait};
+use crate::{Time, error, timeout, wait};
 
 /// Between two tries to take a lock.
 const LOCK_PAUSE: Duration = Duration::from_millis(1);
@@ -93,9 +93,9 @@ pub(crate) struct Subscription {
 
 #[pymethods]
 impl Subscription {
-    #[pyo3(signature = (seconds=None))]
-    fn receive(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Received>> {
-        wait(py, timeout(seconds)?, |slice| {
+    #[pyo3(signature = (limit=None))]
+    fn receive(&self, py: Python<'_>, limit: Option<Time>) -> PyResult<Option<Received>> {
+        wait(py, timeout(limit)?, |slice| {
             // Another thread that receives has it for a slice at a time.
             let Some(mut aggregator) = lock_within(&self.aggregator, slice) else {
                 return Ok(None);

@@ -9,7 +9,7 @@ use kadenz::camera::ring;
 use kadenz::camera::server::ring_name;
 use pyo3::prelude::*;
 
-use crate::{error, opened, timeout, wait};
+use crate::{Time, error, opened, timeout, wait};
 
 /// A camera, by its name or URL.
 #[pyclass(module = "kadenz._kadenz")]
@@ -18,25 +18,25 @@ pub(crate) struct Camera(Opened);
 #[pymethods]
 impl Camera {
     #[new]
-    fn new(py: Python<'_>, name_or_url: String, layout: &str, seconds: f64) -> PyResult<Self> {
+    fn new(py: Python<'_>, name_or_url: String, layout: &str, limit: Time) -> PyResult<Self> {
         let options = OpenOptions {
             layout: layout.parse().map_err(error)?,
-            timeout: timeout(Some(seconds))?,
+            timeout: limit.duration()?,
             ..OpenOptions::default()
         };
         opened(py, move || Opened::open_with(&name_or_url, &options)).map(Self)
     }
 
     /// The newest frame, an error where it is older.
-    fn latest(&mut self, max_age: f64) -> PyResult<Frame> {
-        let frame = self.0.latest(timeout(Some(max_age))?);
+    fn latest(&mut self, max_age: Time) -> PyResult<Frame> {
+        let frame = self.0.latest(max_age.duration()?);
         frame.map(|it| Frame::of(&it)).map_err(error)
     }
 
     /// The newest frame that was not returned yet; `None` where none came in time.
-    fn next(&mut self, py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Frame>> {
+    fn next(&mut self, py: Python<'_>, limit: Option<Time>) -> PyResult<Option<Frame>> {
         let camera = &mut self.0;
-        wait(py, timeout(seconds)?, |slice| match camera.next(slice) {
+        wait(py, timeout(limit)?, |slice| match camera.next(slice) {
             Ok(frame) => Ok(Some(Frame::of(&frame))),
             Err(FrameError::Timeout { .. }) => Ok(None),
             Err(other) => Err(error(other)),

@@ -16,6 +16,7 @@ mod types;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
+use kadenz::rt::units;
 use pyo3::prelude::*;
 
 pyo3::create_exception!(
@@ -33,16 +34,38 @@ fn error(error: impl std::fmt::Display) -> PyErr {
     Error::new_err(error.to_string())
 }
 
-/// A timeout of Python: seconds; `None` means no limit.
-fn timeout(seconds: Option<f64>) -> PyResult<Duration> {
-    let Some(seconds) = seconds else {
-        return Ok(Duration::MAX);
-    };
-    Duration::try_from_secs_f64(seconds).map_err(|_| {
-        error(format!(
-            "{seconds} is not a valid timeout; state seconds from 0 on, or None"
-        ))
-    })
+/// A time that Python states: seconds, or a text with its unit, as "400us".
+#[derive(FromPyObject)]
+enum Time {
+    Text(String),
+    Seconds(f64),
+}
+
+impl Time {
+    fn duration(&self) -> PyResult<Duration> {
+        match self {
+            Self::Text(text) => units::duration(text).map_err(error),
+            Self::Seconds(seconds) => Duration::try_from_secs_f64(*seconds).map_err(|_| {
+                error(format!(
+                    "{seconds} is not a valid time; state seconds from 0 on, or a text with its unit, as 400us"
+                ))
+            }),
+        }
+    }
+
+    /// As a text with its unit, for the functions that read one.
+    fn text(self) -> PyResult<String> {
+        let ns = self.duration()?.as_nanos();
+        Ok(match self {
+            Self::Text(text) => text,
+            Self::Seconds(_) => format!("{ns}ns"),
+        })
+    }
+}
+
+/// A timeout of Python; `None` means no limit.
+fn timeout(time: Option<Time>) -> PyResult<Duration> {
+    time.map_or(Ok(Duration::MAX), |it| it.duration())
 }
 
 /// Polls, without the interpreter's lock, until there is an answer or the time is over.

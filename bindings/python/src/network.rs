@@ -10,7 +10,7 @@ use kadenz::ethercat::{
 use pyo3::prelude::*;
 
 use crate::periodic::Recording;
-use crate::{error, opened, timeout, wait};
+use crate::{Time, error, opened, timeout, wait};
 
 /// A segment with its devices.
 #[pyclass(frozen, module = "kadenz._kadenz")]
@@ -44,7 +44,7 @@ impl Network {
         py: Python<'_>,
         segment: String,
         cycle: &str,
-        deadline: Option<String>,
+        deadline: Option<Time>,
         priority: Option<u8>,
         lock_memory: bool,
         esi: Option<std::path::PathBuf>,
@@ -53,7 +53,7 @@ impl Network {
         tuning.lock_memory = lock_memory;
         let options = SharedNetworkOptions {
             cycle: Some(cycle.to_owned()).filter(|it| !it.is_empty()),
-            deadline,
+            deadline: deadline.map(Time::text).transpose()?,
             tuning,
             esi,
         };
@@ -91,9 +91,9 @@ impl Network {
     }
 
     /// Waits for a cycle after that one and returns its number; `None` where none came in time.
-    fn wait(&self, py: Python<'_>, after: u64, seconds: Option<f64>) -> PyResult<Option<u64>> {
+    fn wait(&self, py: Python<'_>, after: u64, limit: Option<Time>) -> PyResult<Option<u64>> {
         let running = self.0.running().map_err(error)?;
-        wait(py, timeout(seconds)?, |slice: Duration| {
+        wait(py, timeout(limit)?, |slice: Duration| {
             match running.wait_cycle(after, slice) {
                 None if !running.state().is_running => {
                     Err(error("the loop has ended; stop() says why"))

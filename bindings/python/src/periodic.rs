@@ -7,7 +7,7 @@ use kadenz::rt::tuning::{CpuSet, Tuning};
 use pyo3::prelude::*;
 use send_wrapper::SendWrapper;
 
-use crate::{POLL_INTERVAL, error};
+use crate::{POLL_INTERVAL, Time, error};
 
 /// A run that is being written.
 #[pyclass(module = "kadenz._kadenz")]
@@ -92,7 +92,7 @@ impl Ticks {
     )]
     fn new(
         rate: &str,
-        deadline: Option<&str>,
+        deadline: Option<Time>,
         priority: Option<u8>,
         lock_memory: bool,
         cpus: Option<&str>,
@@ -104,7 +104,7 @@ impl Ticks {
         tuning.cpus = cpus.map(str::parse::<CpuSet>).transpose().map_err(error)?;
         let mut periodic = kadenz::Periodic::new(rate).map_err(error)?.tuned(tuning);
         if let Some(deadline) = deadline {
-            periodic = periodic.deadline(deadline).map_err(error)?;
+            periodic = periodic.deadline(&deadline.text()?).map_err(error)?;
         }
         let ticks = match recording {
             Some(recording) => {

@@ -7,7 +7,7 @@
             with run.time("control"):
                 ...
 
-Times are seconds where you state them and nanoseconds of `time.monotonic_ns` where they are measured.
+Times are seconds, or a text with its unit, where you state them and nanoseconds of `time.monotonic_ns` where they are measured.
 """
 
 from typing import Any

@@ -10,6 +10,7 @@ import numpy
 
 from . import _kadenz
 from ._kadenz import Error
+from .types import Time
 
 
 # The places of the ring's words, which docs/camera-ring.md describes.
@@ -64,13 +65,13 @@ class Camera:
             frame = camera.latest(max_age=0.1)
 
     layout   rgb, bgr, gray (rows); rgb-column-major ... (planes of columns); rgb[640x480+100+50], gray@960x540
-    timeout  seconds to wait for the first frame
+    timeout  how long to wait for the first frame, as 10.0 or "10s"
 
     The handle stays valid while the camera reboots, changes its size, or its server restarts. One thread at a time
     takes frames; any thread may use a frame.
     """
 
-    def __init__(self, name_or_url: str, layout: str = "rgb", timeout: float = 10.0) -> None:
+    def __init__(self, name_or_url: str, layout: str = "rgb", timeout: Time = 10.0) -> None:
         self._camera = _kadenz.Camera(name_or_url, layout, timeout)
         self._generation: Optional[int] = None
         self._memory: Optional[mmap.mmap] = None
@@ -80,11 +81,11 @@ class Camera:
         """The camera's name, by which other processes open it."""
         return self._camera.name
 
-    def latest(self, max_age: float) -> Frame:
-        """The newest frame; raises Error where it is older than `max_age` seconds."""
+    def latest(self, max_age: Time) -> Frame:
+        """The newest frame; raises Error where it is older than `max_age`, as 0.1 or "100ms"."""
         return self._lend(self._camera.latest(max_age))
 
-    def next(self, timeout: Optional[float] = None) -> Optional[Frame]:
+    def next(self, timeout: Optional[Time] = None) -> Optional[Frame]:
         """The newest frame that was not returned yet, waiting for it; None where none came in time."""
         frame = self._camera.next(timeout)
         return None if frame is None else self._lend(frame)

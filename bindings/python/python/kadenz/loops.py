@@ -8,8 +8,8 @@ import threading
 from typing import Iterator, Optional
 
 from . import _kadenz
-from ._kadenz import Durations, Tick
-from .types import PathLike
+from ._kadenz import Durations, Error, Tick
+from .types import PathLike, Time
 
 
 class Recording:
@@ -66,7 +66,7 @@ class Periodic:
     The intended times are the start plus whole intervals: lateness does not add up. A loop that falls behind gets the
     latest tick that is due; `tick.skipped` counts the skipped ones and `tick.step_s` spans them.
 
-    deadline     the limit of a wake-up's lateness; a recording counts later ones as missed
+    deadline     the limit of a wake-up's lateness, "400us" or 0.0004; a recording counts later ones as missed
     priority     SCHED_FIFO, 1 to 99; lock_memory, cpus ("2-3"): further settings of the machine. The loop runs without
                  a setting that the machine refuses: `refused()` returns it, with the remedy
     record       a Recording that gets the lateness of each tick, as a series named `series`
@@ -76,7 +76,7 @@ class Periodic:
         self,
         rate: str,
         *,
-        deadline: Optional[str] = None,
+        deadline: Optional[Time] = None,
         priority: Optional[int] = None,
         lock_memory: bool = False,
         cpus: Optional[str] = None,

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, AsyncIterator, Iterator, Optional, Protocol, Type, Union
 
 from . import _kadenz
-from .types import Message, load_types
+from .types import Message, Time, load_types
 
 __all__ = ["Bus", "Coded", "Message", "Received", "Subscription", "load_types"]
 
@@ -60,8 +60,8 @@ class Subscription:
         self._executor: Optional[ThreadPoolExecutor] = None
         self._waiting: Optional[Future[Optional[Received]]] = None
 
-    def receive(self, timeout: Optional[float] = None) -> Optional[Received]:
-        """The next message; None where none came in so many seconds. 0 does not wait, None sets no limit.
+    def receive(self, timeout: Optional[Time] = None) -> Optional[Received]:
+        """The next message; None where none came in that time, as 1.5 or "1500ms". 0 does not wait, None sets no limit.
 
         Raises Error where a message is not of the type, and therefore dropped, or where no message can come any more.
         """

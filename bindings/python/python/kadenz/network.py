@@ -9,7 +9,7 @@ from typing import NamedTuple, Optional, Union
 from . import _kadenz
 from ._kadenz import Error, Value
 from .loops import Recording
-from .types import PathLike
+from .types import PathLike, Time
 
 
 class NetworkState(NamedTuple):
@@ -41,7 +41,7 @@ class Network:
         segment: str,
         *,
         cycle: str = "1kHz",
-        deadline: Optional[str] = None,
+        deadline: Optional[Time] = None,
         priority: Optional[int] = None,
         lock_memory: bool = False,
         esi: Optional[PathLike] = None,
@@ -66,7 +66,7 @@ class Network:
         self._network.start(None if self._record is None else self._record._recording)
         self._at_exit = weakref.finalize(self, _end, self._network)
 
-    def wait(self, after: int = 0, timeout: Optional[float] = None) -> Optional[int]:
+    def wait(self, after: int = 0, timeout: Optional[Time] = None) -> Optional[int]:
         """Waits for a cycle after that of this number; returns that of the last one, None where none came in time."""
         return self._network.wait(after, timeout)
 

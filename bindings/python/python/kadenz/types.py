@@ -20,6 +20,8 @@ from . import _kadenz
 from ._kadenz import Error
 
 PathLike = Union[str, "os.PathLike[str]"]
+# Seconds, or a text with its unit: 0.0004 or "400us".
+Time = Union[float, str]
 # A type by its name: a subclass of Message, or an enum, which has the same three class methods.
 _Types = Dict[str, Any]
 
