@@ -37,10 +37,17 @@ def load_types(*paths: PathLike, numpy: bool = False) -> Dict[str, Any]:
     without a copy. In both cases a list may be replaced by an array of numpy.
     """
     described = json.loads(_kadenz.parse_types([os.fspath(it) for it in paths]))
-    types: _Types = {}
+    types: _Types = _ByName()
     for it in described:
         types[it["name"]] = _enum(it, types) if it["kind"] == "enum" else _struct(it, types, numpy)
     return types
+
+
+class _ByName(Dict[str, Any]):
+    """Types by their names; the error of a missing one says which there are."""
+
+    def __missing__(self, name: str) -> Any:
+        raise KeyError(f"there is no type {name!r}; there are {', '.join(self) or 'none'}")
 
 
 class Message:
