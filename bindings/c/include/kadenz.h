@@ -332,6 +332,11 @@ kadenz_recording *kadenz_recording_create(const char *folder);
 int32_t kadenz_recording_finish(kadenz_recording *recording,
                                 char *summary,
                                 size_t room);
+// Keeps each sample of the series and loops that are added to the run afterwards, with its time: 32 bytes a sample in
+// memory until it is on disk. `kadenz export`, `kadenz modes` and the chart of a report over time need them;
+// percentiles and misses do not. Returns 0, or -1 where that fails.
+int32_t kadenz_recording_keep_samples(kadenz_recording *recording);
+
 
 // Frees a run; an unfinished one is marked as incomplete.
 void kadenz_recording_free(kadenz_recording *recording);

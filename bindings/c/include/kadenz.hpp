@@ -81,6 +81,8 @@ public:
     {
         if (!finished_) kadenz_recording_finish(handle_.get(), nullptr, 0);
     }
+    /* Keeps each sample of the series and loops that are added afterwards, for `kadenz export` and charts over time. */
+    void keep_samples() { detail::done(kadenz_recording_keep_samples(handle_.get())); }
     class series series(const std::string &name, nanoseconds deadline = nanoseconds(0))
     {
         return kadenz::series(kadenz_series_create(handle_.get(), name.c_str(), std::uint64_t(deadline.count())));

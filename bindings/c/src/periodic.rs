@@ -2,12 +2,10 @@
 
 use std::ffi::c_char;
 use std::sync::Arc;
+use std::time::Duration;
 
-use kadenz_library::record::run::folder::{SeriesRecorder, SeriesSpec};
-use kadenz_library::record::run::model::{Kind, Series};
-use kadenz_library::record::samples::Sample;
 use kadenz_library::rt::clock::MonotonicTime;
-use kadenz_library::{Periodic, Recording, Tick, Ticks};
+use kadenz_library::{Durations, Periodic, Recording, Tick, Ticks};
 
 use crate::{
     answer, behind, error_text, free, handle, nanoseconds, room, text, text_or_none, timeout,
@@ -20,11 +18,7 @@ pub struct kadenz_recording(Option<Arc<Recording>>);
 
 /// A series of a run: durations that one thread measures.
 #[allow(non_camel_case_types, reason = "its name in C")]
-pub struct kadenz_series {
-    recorder: SeriesRecorder,
-    start: MonotonicTime,
-    sequence: u64,
-}
+pub struct kadenz_series(Durations);
 
 /// A periodic loop.
 #[allow(non_camel_case_types, reason = "its name in C")]
@@ -46,10 +40,21 @@ pub struct kadenz_tick {
 
 impl kadenz_recording {
     pub(crate) fn running(&self) -> Result<&Arc<Recording>, String> {
-        self.0
-            .as_ref()
-            .ok_or_else(|| "the recording is finished; create another one".to_owned())
+        self.0.as_ref().ok_or_else(finished)
     }
+
+    /// The run by itself, in place of which nothing stays; an error where a network uses it.
+    fn take(&mut self) -> Result<Recording, String> {
+        let running = self.0.take().ok_or_else(finished)?;
+        Arc::try_unwrap(running).map_err(|shared| {
+            self.0 = Some(shared);
+            "a network still records into the run; call kadenz_network_stop first".to_owned()
+        })
+    }
+}
+
+fn finished() -> String {
+    "the recording is finished; create another one".to_owned()
 }
 
 /// Starts a run in a new or empty folder. Returns NULL where that fails.
@@ -60,6 +65,20 @@ pub unsafe extern "C" fn kadenz_recording_create(folder: *const c_char) -> *mut 
         let folder = unsafe { text(folder, "folder") }?;
         let recording = Recording::create(folder).map_err(error_text)?;
         Ok(handle(kadenz_recording(Some(Arc::new(recording)))))
+    })
+}
+
+/// Keeps each sample of the series and loops that are added to the run afterwards, with its time: 32 bytes a sample in
+/// memory until it is on disk. `kadenz export`, `kadenz modes` and the chart of a report over time need them;
+/// percentiles and misses do not. Returns 0, or -1 where that fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_recording_keep_samples(recording: *mut kadenz_recording) -> i32 {
+    answer(-1, || {
+        // SAFETY: the caller passes a handle.
+        let recording = unsafe { behind(recording) }?;
+        let keeping = recording.take()?.keep_samples();
+        recording.0 = Some(Arc::new(keeping));
+        Ok(0)
     })
 }
 
@@ -74,15 +93,7 @@ pub unsafe extern "C" fn kadenz_recording_finish(
     answer(-1, || {
         // SAFETY: the caller passes a handle.
         let recording = unsafe { behind(recording) }?;
-        recording.running()?;
-        let Some(running) = recording.0.take() else {
-            return Ok(-1);
-        };
-        let running = Arc::try_unwrap(running).map_err(|shared| {
-            recording.0 = Some(shared);
-            "a network still records into the run; call kadenz_network_stop first".to_owned()
-        })?;
-        let recorded = running.finish().map_err(error_text)?.to_string();
+        let recorded = recording.take()?.finish().map_err(error_text)?.to_string();
         // SAFETY: the caller promises so much room.
         unsafe { put_text(&recorded, summary, room) };
         Ok(0)
@@ -127,18 +138,11 @@ pub unsafe extern "C" fn kadenz_series_create(
         // SAFETY: the caller passes a handle and a text.
         let (recording, name) = unsafe { (behind(recording)?, text(name, "name")?) };
         let running = recording.running()?;
-        let series = Series {
-            name: name.to_owned(),
-            kind: Kind::Latency,
-            deadline_ns: (deadline_ns > 0).then_some(deadline_ns),
-            ..Series::default()
+        let series = match deadline_ns {
+            0 => running.durations(name),
+            ns => running.durations_within(name, Duration::from_nanos(ns)),
         };
-        let recorder = running.series(SeriesSpec { series, raw: false });
-        Ok(handle(kadenz_series {
-            recorder: recorder.map_err(error_text)?,
-            start: running.start(),
-            sequence: 0,
-        }))
+        Ok(handle(kadenz_series(series.map_err(error_text)?)))
     })
 }
 
@@ -155,13 +159,7 @@ pub unsafe extern "C" fn kadenz_series_record(
         return -1;
     };
     let [begin, end] = [begin_ns, end_ns].map(MonotonicTime::from_ns);
-    series.recorder.record(Sample {
-        sequence: series.sequence,
-        intended_ns: begin.since(series.start),
-        actual_ns: end.since(series.start),
-        value_ns: end.since(begin),
-    });
-    series.sequence += 1;
+    series.0.record(begin, end);
     0
 }
 

@@ -15,7 +15,7 @@ static void loops(const char *folder)
 	char run[512], summary[4096];
 	snprintf(run, sizeof run, "%s/c", folder);
 	kadenz_recording *recording = kadenz_recording_create(run);
-	NEED(recording);
+	NEED(recording && kadenz_recording_keep_samples(recording) == 0);
 	kadenz_series *control = kadenz_series_create(recording, "control", 1000000);
 	kadenz_periodic *loop = kadenz_periodic_start("200Hz", "100ms", 0, false, NULL, recording, NULL);
 	NEED(control && loop);
@@ -34,9 +34,17 @@ static void loops(const char *folder)
 	kadenz_series_free(control);
 	NEED(kadenz_recording_finish(recording, summary, sizeof summary) == 0);
 	NEED(strstr(summary, "lateness") && strstr(summary, "control"));
+	const char *const kept[] = {"lateness", "control"};
+	for (int i = 0; i < 2; i++) {
+		char samples[640];
+		snprintf(samples, sizeof samples, "%s/%s.samples.arrow", run, kept[i]);
+		FILE *file = fopen(samples, "rb");
+		NEED(file);
+		fclose(file);
+	}
 	/* Once only, and the text says so. */
 	NEED(kadenz_recording_finish(recording, NULL, 0) == -1 && strstr(kadenz_error(), "finished"));
-	NEED(!kadenz_series_create(recording, "late", 0));
+	NEED(!kadenz_series_create(recording, "late", 0) && kadenz_recording_keep_samples(recording) == -1);
 	kadenz_recording_free(recording);
 	NEED(!kadenz_recording_create(run) && strstr(kadenz_error(), "holds a run already"));
 }

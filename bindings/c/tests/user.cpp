@@ -13,6 +13,7 @@ int main(int, char **arguments)
 {
     {
         kadenz::recording run(std::string(arguments[1]) + "/cpp");
+        run.keep_samples();
         auto control = run.series("control", 1ms);
         kadenz::loop_options options;
         options.deadline = "100ms";
@@ -23,6 +24,9 @@ int main(int, char **arguments)
         }
         NEED(run.finish().find("control") != std::string::npos);
     }
+    std::FILE *samples = std::fopen((std::string(arguments[1]) + "/cpp/control.samples.arrow").c_str(), "rb");
+    NEED(samples);
+    std::fclose(samples);
     kadenz::run measured(std::string(arguments[1]) + "/cpp");
     NEED(measured.json().find("lateness") != std::string::npos && !measured.histogram("control").empty());
     NEED(measured.differs_from(measured).empty());

@@ -9,6 +9,7 @@ use jni::sys::{jboolean, jint, jlong};
 use jni::{EnvUnowned, jni_mangle};
 use kadenz::rt::clock::{self, MonotonicTime};
 use kadenz::rt::tuning::{CpuSet, Tuning};
+use kadenz::rt::units;
 
 use crate::{Answer, Failure, error, handles, native, optional, span, text, texts, whole};
 
@@ -24,6 +25,22 @@ impl Recording {
         let recording = handles::lock(&recording.0);
         body(recording.as_ref().ok_or_else(finished)?)
     }
+}
+
+/// Keeps each sample of what is added to the run afterwards; false where a network records into it.
+#[jni_mangle("kadenz.Native")]
+pub fn keep_samples(env: EnvUnowned<'_>, _: JClass<'_>, recording: jlong) -> jboolean {
+    native(env, |_| {
+        let recording = handles::of::<Recording>(recording)?;
+        let mut recording = handles::lock(&recording.0);
+        let shared = recording.take().ok_or_else(finished)?;
+        let (running, is_alone) = match Arc::try_unwrap(shared) {
+            Ok(running) => (Arc::new(running.keep_samples()), true),
+            Err(shared) => (shared, false),
+        };
+        *recording = Some(running);
+        Ok(is_alone)
+    })
 }
 
 fn finished() -> Failure {
@@ -76,10 +93,24 @@ pub fn create_recording(env: EnvUnowned<'_>, _: JClass<'_>, folder: JString<'_>)
 }
 
 #[jni_mangle("kadenz.Native")]
-pub fn durations(env: EnvUnowned<'_>, _: JClass<'_>, recording: jlong, name: JString<'_>) -> jlong {
+pub fn durations(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    recording: jlong,
+    name: JString<'_>,
+    deadline: JString<'_>,
+) -> jlong {
     native(env, |env| {
         let name = text(env, &name)?;
-        let series = Recording::with(recording, |it| it.durations(&name).map_err(error))?;
+        let deadline = optional(env, &deadline)?.map(|it| units::duration(&it));
+        let deadline = deadline.transpose().map_err(error)?;
+        let series = Recording::with(recording, |it| {
+            let series = match deadline {
+                Some(deadline) => it.durations_within(&name, deadline),
+                None => it.durations(&name),
+            };
+            series.map_err(error)
+        })?;
         Ok(handles::keep(Durations(Mutex::new(series))))
     })
 }

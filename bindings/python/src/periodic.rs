@@ -24,13 +24,21 @@ impl Recording {
 #[pymethods]
 impl Recording {
     #[new]
-    fn new(folder: std::path::PathBuf) -> PyResult<Self> {
-        let recording = kadenz::Recording::create(folder).map_err(error)?;
+    fn new(folder: std::path::PathBuf, samples: bool) -> PyResult<Self> {
+        let mut recording = kadenz::Recording::create(folder).map_err(error)?;
+        if samples {
+            recording = recording.keep_samples();
+        }
         Ok(Self(Some(Arc::new(recording))))
     }
 
-    fn durations(&self, name: &str) -> PyResult<Durations> {
-        let series = self.running()?.durations(name).map_err(error)?;
+    fn durations(&self, name: &str, deadline: Option<Time>) -> PyResult<Durations> {
+        let running = self.running()?;
+        let series = match deadline {
+            Some(deadline) => running.durations_within(name, deadline.duration()?),
+            None => running.durations(name),
+        };
+        let series = series.map_err(error)?;
         let begin = None;
         Ok(Durations { series, begin })
     }
@@ -75,6 +83,12 @@ impl Durations {
     fn record(&mut self, begin_ns: u64, end_ns: u64) {
         let time = MonotonicTime::from_ns;
         self.series.record(time(begin_ns), time(end_ns));
+    }
+
+    /// Records a duration that ends now.
+    fn record_duration(&mut self, duration: Time) -> PyResult<()> {
+        self.series.record_duration(duration.duration()?);
+        Ok(())
     }
 }
 

@@ -85,7 +85,11 @@ final class Native {
 
     static native long createRecording(String folder);
 
-    static native long durations(long recording, String name);
+    /** Returns false where a network records into the run. */
+    static native boolean keepSamples(long recording);
+
+    /** A deadline of null is none. */
+    static native long durations(long recording, String name, String deadline);
 
     static native void record(long durations, long beginNs, long endNs);
 

@@ -5,6 +5,8 @@ import java.util.Map;
 
 /** A run that is being written. {@code kadenz show FOLDER} and {@link Run} read it. */
 public final class Recording extends Handle {
+    private static final String IN_USE = "a network still records into the run; stop() it first";
+
     private final Map<String, Durations> series = new HashMap<String, Durations>();
     private String summary;
 
@@ -13,11 +15,28 @@ public final class Recording extends Handle {
         super("recording", Native.createRecording(folder));
     }
 
+    /**
+     * Keeps each sample of the series and loops that are added afterwards, with its time: 32 bytes a sample in memory
+     * until it is on disk. {@code kadenz export}, {@code kadenz modes} and the chart of a report over time need them;
+     * percentiles and misses do not.
+     */
+    public synchronized Recording keepSamples() {
+        if (!Native.keepSamples(number())) {
+            throw new KadenzException(IN_USE);
+        }
+        return this;
+    }
+
     /** The series of durations of that name. */
-    public synchronized Durations durations(String name) {
+    public Durations durations(String name) {
+        return durations(name, null);
+    }
+
+    /** The series of durations of that name, where longer ones than the deadline count as missed: 200us. */
+    public synchronized Durations durations(String name, String deadline) {
         Durations durations = series.get(name);
         if (durations == null) {
-            durations = new Durations(Native.durations(number(), name));
+            durations = new Durations(Native.durations(number(), name, deadline));
             series.put(name, durations);
         }
         return durations;
@@ -44,7 +63,7 @@ public final class Recording extends Handle {
                 }
             }
             if (!isOver) {
-                throw new KadenzException("a network still records into the run; stop() it first");
+                throw new KadenzException(IN_USE);
             }
         }
         return summary;

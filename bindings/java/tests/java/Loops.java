@@ -29,8 +29,9 @@ public final class Loops {
         Tick tick = new Tick();
         String summary;
         try (Recording run = new Recording(folder); Periodic loop = new Periodic("200Hz")) {
+            Check.same(run, run.keepSamples());
             loop.deadline("100ms").record(run);
-            Durations control = run.durations("control");
+            Durations control = run.durations("control", "1s");
             Check.same(control, run.durations("control"));
             for (int i = 0; i < 20; i++) {
                 Check.same(tick, loop.next(tick));
@@ -43,6 +44,9 @@ public final class Loops {
             summary = run.finish();
             Check.same(summary, run.finish());
             Check.that(summary.contains("control: 20 samples"), summary);
+            Check.that(summary.contains("0 misses of 1 s"), summary);
+            Check.that(Files.exists(Paths.get(folder, "control.samples.arrow")), "samples are kept");
+            Check.raises("the recording is closed", () -> run.keepSamples());
             Check.raises("the recording is closed", () -> run.durations("late"));
             Check.raises("the series is closed", () -> control.record(1, 2));
             loop.next(tick);

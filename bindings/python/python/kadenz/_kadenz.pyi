@@ -53,8 +53,8 @@ class Frame:
     is_damaged: bool
 
 class Recording:
-    def __init__(self, folder: str) -> None: ...
-    def durations(self, name: str) -> Durations: ...
+    def __init__(self, folder: str, samples: bool) -> None: ...
+    def durations(self, name: str, deadline: Optional[Time]) -> Durations: ...
     def finish(self) -> str: ...
 
 class Durations:
@@ -65,6 +65,8 @@ class Durations:
     def record(self, begin_ns: int, end_ns: int) -> None:
         """Records the span between two times of `time.monotonic_ns`."""
 
+    def record_duration(self, duration: Time) -> None:
+        """Records a duration that was measured elsewhere and ends now."""
 class Tick:
     """One tick of a periodic loop."""
 

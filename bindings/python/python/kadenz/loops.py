@@ -17,19 +17,24 @@ class Recording:
 
     A context manager: its end finishes the run, also after an exception. Raises Error where the folder is not empty, or
     cannot be written.
+
+    samples   keep each sample, with its time: 32 bytes a sample in memory until it is on disk. `kadenz export`, `kadenz
+              modes` and the chart of a report over time need them; percentiles and misses do not
     """
 
-    def __init__(self, folder: PathLike) -> None:
+    def __init__(self, folder: PathLike, *, samples: bool = False) -> None:
         self.folder = os.fspath(folder)
-        self._recording = _kadenz.Recording(self.folder)
+        self._recording = _kadenz.Recording(self.folder, samples)
         self._series: dict[str, Durations] = {}
+        self._deadlines: dict[str, Optional[Time]] = {}
         self._lock = threading.Lock()
         self.summary: Optional[str] = None
 
-    def time(self, name: str) -> Durations:
-        """Measures `with` blocks, as a series of that name: `with run.time("control"): ...`
+    def time(self, name: str, deadline: Optional[Time] = None) -> Durations:
+        """Measures `with` blocks, as a series of that name: `with run.time("control", "200us"): ...`
 
-        Nested or concurrent blocks need names of their own.
+        Durations above the deadline count as missed; the first call for a name states it. Nested or concurrent blocks
+        need names of their own. The result also records what was measured elsewhere: `record` and `record_duration`.
         """
         series = self._series.get(name)
         if series is None:
@@ -37,12 +42,20 @@ class Recording:
                 # Another thread may have made it meanwhile, and its name can be taken once.
                 series = self._series.get(name)
                 if series is None:
-                    series = self._series[name] = self._recording.durations(name)
+                    self._deadlines[name] = deadline
+                    series = self._series[name] = self._recording.durations(name, deadline)
+        if deadline is not None and deadline != self._deadlines[name]:
+            stated = self._deadlines[name]
+            raise Error(f"the series {name} has the deadline {stated}, not {deadline}; state it in the first call for it")
         return series
 
     def record(self, name: str, begin_ns: int, end_ns: int) -> None:
         """Records the span between two times of `time.monotonic_ns`."""
         self.time(name).record(begin_ns, end_ns)
+
+    def record_duration(self, name: str, duration: Time) -> None:
+        """Records a duration that was measured elsewhere and ends now: 0.00025 or "250us"."""
+        self.time(name).record_duration(duration)
 
     def finish(self) -> str:
         """Ends the run. Returns a few lines: counts, percentiles, missed deadlines, warnings."""
