@@ -159,6 +159,11 @@ kadenz_bus *kadenz_bus_open(const char *url);
 // transport, which drop messages. Returns 0, also where it receives already, or -1 where that fails.
 int32_t kadenz_bus_receive_in_background(const kadenz_bus *bus);
 
+// Returns the number of messages that were lost on the way to this bus, of all channels, or -1 where the bus is NULL.
+// They are known by the numbers that senders give their messages, as over udpm://, shm:// and dds://, also those of
+// unmodified LCM programs; 0 where they give none. It interrupts the thread that receives: not for a loop.
+int64_t kadenz_bus_lost(const kadenz_bus *bus);
+
 // Closes a bus; its subscriptions stay open.
 void kadenz_bus_free(kadenz_bus *bus);
 

@@ -177,6 +177,8 @@ public:
     }
     /* Receives on a thread of the library from now on, so that messages wait in their queues while no thread asks. */
     void receive_in_background() { detail::done(kadenz_bus_receive_in_background(handle_.get())); }
+    /* The number of messages that were lost on the way here, by the senders' numbers; not for a loop. */
+    std::uint64_t lost() const { return std::uint64_t(detail::done(kadenz_bus_lost(handle_.get()))); }
     class subscription subscribe(const std::string &pattern, std::size_t queue = 0)
     {
         return kadenz::subscription(kadenz_subscribe(handle_.get(), pattern.c_str(), queue));

@@ -77,6 +77,19 @@ pub unsafe extern "C" fn kadenz_bus_receive_in_background(bus: *const kadenz_bus
     })
 }
 
+/// Returns the number of messages that were lost on the way to this bus, of all channels, or -1 where the bus is NULL.
+/// They are known by the numbers that senders give their messages, as over udpm://, shm:// and dds://, also those of
+/// unmodified LCM programs; 0 where they give none. It interrupts the thread that receives: not for a loop.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_bus_lost(bus: *const kadenz_bus) -> i64 {
+    answer(-1, || {
+        // SAFETY: the caller passes a handle.
+        let bus = unsafe { bus.as_ref() }.ok_or(NO_BUS)?;
+        let lost: u64 = bus.bus.losses().iter().map(|it| it.tally.lost).sum();
+        i64::try_from(lost).map_err(error_text)
+    })
+}
+
 /// Closes a bus; its subscriptions stay open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_bus_free(bus: *mut kadenz_bus) {

@@ -64,6 +64,7 @@ static void messages(void)
 	NEED(message.length == 0 && !strcmp(message.channel, "B"));
 	NEED(kadenz_receive(subscription, 0, &message) == 0);
 	NEED(kadenz_receive(subscription, 1000000, &message) == 0);
+	NEED(kadenz_bus_lost(bus) == 0);
 	kadenz_bus_free(bus);
 	kadenz_subscription_free(subscription);
 }
@@ -86,7 +87,7 @@ static void background(void)
 		NEED(kadenz_receive(subscription, 5000000000, &message) == 1 && !memcmp(message.payload, &i, sizeof i));
 	kadenz_subscription_free(subscription);
 	kadenz_bus_free(bus);
-	NEED(kadenz_bus_receive_in_background(NULL) == -1);
+	NEED(kadenz_bus_receive_in_background(NULL) == -1 && kadenz_bus_lost(NULL) == -1);
 }
 
 static void cameras(void)

@@ -55,7 +55,7 @@ int main(int, char **arguments)
     bus.publish("A", "12345678", 8);
     auto message = subscription.receive(5s);
     NEED(message && message->channel == "A" && message->size == 8 && !std::memcmp(message->data, "12345678", 8));
-    NEED(!subscription.receive(0s));
+    NEED(!subscription.receive(0s) && bus.lost() == 0);
 
     kadenz::camera camera("test://320x240@50", "bgr");
     auto frame = camera.next(5s);

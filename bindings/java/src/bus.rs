@@ -36,6 +36,15 @@ pub fn bus_url<'local>(env: EnvUnowned<'local>, _: JClass<'local>, bus: jlong) -
     })
 }
 
+/// The messages that were lost on the way to this bus, by the senders' numbers.
+#[jni_mangle("kadenz.Native")]
+pub fn lost(env: EnvUnowned<'_>, _: JClass<'_>, bus: jlong) -> jlong {
+    native(env, |_| {
+        let bus = handles::of::<kadenz::Bus>(bus)?;
+        Ok(whole(bus.losses().iter().map(|it| it.tally.lost).sum()))
+    })
+}
+
 /// Receives on a thread of its own until the returned handle is closed.
 #[jni_mangle("kadenz.Native")]
 pub fn receive_in_background(env: EnvUnowned<'_>, _: JClass<'_>, bus: jlong) -> jlong {

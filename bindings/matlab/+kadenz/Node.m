@@ -5,6 +5,8 @@ classdef Node < kadenz.internal.Handle
 %   node.publish('ARM', MESSAGE)             bytes
 %   pub = node.publisher('ARM', 'robot.command_t')
 %   sub = node.subscriber('ARM', 'robot.state_t')
+%   node.lost()                              number of messages that were lost on the way here, of all channels: by the
+%                                            senders' numbers, as over udpm:// and shm://, else 0
 %   node.close()
 %
 %   A type comes from a package that `kadenz msg gen robot.lcm --lang matlab` wrote; without one messages are uint8 arrays.
@@ -21,6 +23,9 @@ classdef Node < kadenz.internal.Handle
     end
     function publish(this, channel, payload)
       kadenz_mex('publish', this.id, channel, payload);
+    end
+    function count = lost(this)
+      count = kadenz_mex('lost', this.id);
     end
     function it = publisher(this, varargin)
       it = kadenz.Publisher(varargin{:}, this);

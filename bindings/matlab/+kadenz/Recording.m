@@ -1,6 +1,8 @@
 classdef Recording < kadenz.internal.Handle
 %RECORDING  A run that is being written, in a new or empty folder.
 %   run = kadenz.Recording('run');
+%   run = kadenz.Recording('run', 'samples', true)   keeps each sample, with its time: `kadenz export`, `kadenz modes`
+%                                                    and the chart of a report over time need them
 %   run.time('control', @() law(x))            times a call
 %   run.record('control', BEGIN, END)          times of kadenz.now()
 %   disp(run.finish())
@@ -9,8 +11,12 @@ classdef Recording < kadenz.internal.Handle
     series = struct()
   end
   methods
-    function this = Recording(folder)
+    function this = Recording(folder, varargin)
+      options = kadenz.internal.options(struct('samples', false), varargin);
       this.id = kadenz_mex('recording', folder);
+      if options.samples
+        kadenz_mex('keep_samples', this.id);
+      end
     end
     function record(this, name, begin_ns, end_ns)
       kadenz_mex('record', this.of(name), begin_ns, end_ns);

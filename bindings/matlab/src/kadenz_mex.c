@@ -127,7 +127,7 @@ static mxArray *handed(enum kind kind, void *pointer)
     return mxCreateDoubleScalar(last_number);
 }
 
-static int done(int outcome)
+static int64_t done(int64_t outcome)
 {
     if (outcome < 0) fail(kadenz_error());
     return outcome;
@@ -183,6 +183,8 @@ static void version(mxArray **out) { out[0] = mxCreateString(kadenz_version()); 
 static void now(mxArray **out) { out[0] = uint64(kadenz_now_ns()); }
 static void bus_open(mxArray **out) { out[0] = handed(BUS, kadenz_bus_open(text(0))); }
 
+static void bus_lost(mxArray **out) { out[0] = mxCreateDoubleScalar((double)done(kadenz_bus_lost(handle(0, BUS)))); }
+
 static void publish(mxArray **out)
 {
     (void)out;
@@ -199,7 +201,7 @@ static void subscribe(mxArray **out)
 }
 
 /* [payload, channel, taken_ns]: all empty where no message came within so many seconds. */
-static void message_of(mxArray **out, int came, const kadenz_message *message)
+static void message_of(mxArray **out, int64_t came, const kadenz_message *message)
 {
     out[0] = came ? payload_of(message) : empty();
     out[1] = came ? mxCreateString(message->channel) : empty();
@@ -213,6 +215,8 @@ static void receive(mxArray **out)
 }
 
 static void recording_create(mxArray **out) { out[0] = handed(RECORDING, kadenz_recording_create(text(0))); }
+
+static void recording_keep_samples(mxArray **out) { (void)out, done(kadenz_recording_keep_samples(handle(0, RECORDING))); }
 
 static void recording_finish(mxArray **out)
 {
@@ -357,8 +361,7 @@ static void network_wait(mxArray **out)
 {
     const kadenz_network *network = handle(0, NETWORK);
     kadenz_network_state state;
-    int64_t cycle = kadenz_network_wait(network, (uint64_t)whole(1, 9007199254740992), ns(number(2)));
-    if (cycle < 0) fail(kadenz_error());
+    int64_t cycle = done(kadenz_network_wait(network, (uint64_t)whole(1, 9007199254740992), ns(number(2))));
     if (cycle == 0 && kadenz_network_get_state(network, &state) == 0 && !state.is_running)
         fail("the loop has ended; stop says why");
     out[0] = cycle == 0 ? empty() : mxCreateDoubleScalar((double)cycle);
@@ -419,8 +422,7 @@ static void run_json(mxArray **out) { out[0] = mxCreateString(kadenz_run_json(ha
 static void run_histogram(mxArray **out)
 {
     const kadenz_run *run = handle(0, RUN);
-    int64_t count = kadenz_run_histogram(run, text(1), NULL, 0);
-    if (count < 0) fail(kadenz_error());
+    int64_t count = done(kadenz_run_histogram(run, text(1), NULL, 0));
     kadenz_bucket *bucket = mxMalloc((size_t)count * sizeof *bucket + 1);
     kadenz_run_histogram(run, text(1), bucket, (size_t)count);
     out[0] = mxCreateDoubleMatrix((size_t)count, 3, mxREAL);
@@ -436,8 +438,7 @@ static void run_histogram(mxArray **out)
 static void run_intervals(mxArray **out)
 {
     const kadenz_run *run = handle(0, RUN);
-    int64_t count = kadenz_run_intervals(run, text(1), NULL, 0);
-    if (count < 0) fail(kadenz_error());
+    int64_t count = done(kadenz_run_intervals(run, text(1), NULL, 0));
     kadenz_interval *interval = mxMalloc((size_t)count * sizeof *interval + 1);
     kadenz_run_intervals(run, text(1), interval, (size_t)count);
     out[0] = mxCreateDoubleMatrix((size_t)count, 7, mxREAL);
@@ -453,8 +454,7 @@ static void run_intervals(mxArray **out)
 static void run_compare(mxArray **out)
 {
     const kadenz_run *baseline = handle(0, RUN), *candidate = handle(1, RUN);
-    int64_t room = kadenz_compare(baseline, candidate, NULL, 0);
-    if (room < 0) fail(kadenz_error());
+    int64_t room = done(kadenz_compare(baseline, candidate, NULL, 0));
     char *summary = mxMalloc((size_t)room);
     kadenz_compare(baseline, candidate, summary, (size_t)room);
     out[0] = mxCreateString(summary);
@@ -464,8 +464,8 @@ static const struct { const char *name; void (*call)(mxArray **); } COMMANDS[] =
     /* The commands that loops call come first: the list is searched from its start. */
     {"receive", receive}, {"publish", publish}, {"next", periodic_next}, {"record", series_record}, {"now", now},
     {"get", network_get}, {"get_integer", network_get_integer}, {"set", network_set}, {"wait", network_wait}, {"frame", camera_next}, {"latest", camera_latest},
-    {"close", close_one}, {"version", version}, {"bus", bus_open}, {"subscribe", subscribe}, {"recording", recording_create},
-    {"finish", recording_finish}, {"series", series_create}, {"periodic", periodic_start}, {"camera", camera_open},
+    {"close", close_one}, {"version", version}, {"bus", bus_open}, {"lost", bus_lost}, {"subscribe", subscribe}, {"recording", recording_create},
+    {"keep_samples", recording_keep_samples}, {"finish", recording_finish}, {"series", series_create}, {"periodic", periodic_start}, {"camera", camera_open},
     {"address", camera_address}, {"network", network_open}, {"input", network_input}, {"output", network_output},
     {"start", network_start}, {"state", network_state}, {"stop", network_stop}, {"log", log_open}, {"log_next", log_next},
     {"log_seek", log_seek}, {"log_create", log_create}, {"log_write", log_write}, {"log_finish", log_finish}, {"run", run_open},

@@ -47,6 +47,7 @@ function messages(~)
   becomes(@() arm.hasNewMessage());
   assert(isempty(arm.receive(5)) && strcmp(arm.from, 'LEG'));
   assert(~arm.hasNewMessage());
+  assert(node.lost() == 0);
   begin = tic();
   assert(isempty(arm.receive(0)) && isempty(arm.receive(0.12)) && toc(begin) >= 0.1);
   arm.close();
@@ -104,7 +105,7 @@ end
 
 function loops_and_runs(folder)
   path = fullfile(folder, 'loop');
-  run = kadenz.Recording(path);
+  run = kadenz.Recording(path, 'samples', true);
   loop = kadenz.Periodic('200Hz', 'deadline', '100ms', 'record', run);
   for i = 1:50
     tick = loop.next();
@@ -113,6 +114,7 @@ function loops_and_runs(folder)
   assert(value == 5050 && tick.index >= 50 && abs(tick.step - 0.005 * (1 + tick.skipped)) < 1e-9);
   loop.close();
   assert(~isempty(strfind(run.finish(), 'control')));
+  assert(exist(fullfile(path, 'control.samples.arrow'), 'file') == 2);
   run = kadenz.Run(path);
   assert(isequal(sort(run.names), {'control', 'lateness'}));
   facts = run.facts('lateness');

@@ -52,6 +52,11 @@ impl Bus {
         Ok(())
     }
 
+    /// The messages that were lost on the way here, by the senders' numbers.
+    fn lost(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.bus.losses().iter().map(|it| it.tally.lost).sum())
+    }
+
     #[pyo3(signature = (pattern, queue=30, newest=true))]
     fn subscribe(&self, pattern: &str, queue: usize, newest: bool) -> PyResult<Subscription> {
         let when_full = if newest {

@@ -31,6 +31,16 @@ public final class Bus extends Handle {
     }
 
     /**
+     * The number of messages that were lost on the way to this bus, of all channels. Known by the numbers that senders
+     * give their messages, as over udpm://, shm:// and dds://, also those of unmodified LCM programs; 0 where they give
+     * none. What a full queue drops is {@link Subscription#dropped}. It interrupts the thread that receives: not for a
+     * loop.
+     */
+    public long lost() {
+        return Native.lost(number());
+    }
+
+    /**
      * Receives on a thread of its own from now on, so that messages wait in their subscriptions while no thread asks
      * for them: for programs that compute for long. Without it, a thread that waits for a message receives for all
      * subscriptions, which costs one wake-up less; meanwhile messages wait in the system's small buffers.

@@ -67,6 +67,8 @@ final class Native {
 
     static native String busUrl(long bus);
 
+    static native long lost(long bus);
+
     static native long receiveInBackground(long bus);
 
     static native void publish(long bus, String channel, byte[] payload);

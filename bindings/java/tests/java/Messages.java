@@ -26,6 +26,7 @@ public final class Messages {
     private static void bytes() throws Exception {
         try (Bus bus = new Bus("memq://"); Subscription<Message> arm = bus.subscribe("ARM|LEG")) {
             Check.same("memq://", bus.url());
+            Check.same(0L, bus.lost());
             Check.same(null, arm.getNextMessage(0));
             Check.same(null, arm.getNextMessage(120));
             Check.same(null, arm.getLatestMessage());

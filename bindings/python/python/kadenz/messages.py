@@ -151,6 +151,15 @@ class Bus:
         """
         self._bus.receive_in_background()
 
+    def lost(self) -> int:
+        """The number of messages that were lost on the way to this bus, of all channels.
+
+        Known by the numbers that senders give their messages, as over udpm://, shm:// and dds://, also those of
+        unmodified LCM programs; 0 where they give none. What a full queue drops is in `Subscription.counts`. It
+        interrupts the thread that receives: not for a loop.
+        """
+        return self._bus.lost()
+
     def subscribe(
         self, pattern: str, type: Optional[Type[Coded]] = None, *, queue: int = 30, keep: str = "newest"
     ) -> Subscription:
