@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use kadenz::report::compare::fail_if::{self, FailIf};
+use kadenz::report::compare::{CompareOptions, Comparison};
 use kadenz::report::summary::{SeriesSummary, Summary};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -18,12 +20,31 @@ pub(crate) fn open_run(py: Python<'_>, path: PathBuf) -> PyResult<Run> {
     py.detach(|| kadenz::read(path)).map(Run).map_err(error)
 }
 
-/// The sentences of a comparison.
+/// The sentences of a comparison: of the differences beyond chance, of the expressions that hold, and of those that
+/// cannot be decided.
 #[pyfunction]
-pub(crate) fn compare(py: Python<'_>, baseline: &Run, candidate: &Run) -> Vec<String> {
-    let comparison = py.detach(|| kadenz::compare(&baseline.0, &candidate.0));
-    let changes = comparison.significant();
-    changes.map(|change| change.to_string()).collect()
+pub(crate) fn compare(
+    py: Python<'_>,
+    baseline: &Run,
+    candidate: &Run,
+    fail_if: Vec<String>,
+) -> PyResult<[Vec<String>; 3]> {
+    let expressions = fail_if.iter().map(|it| it.parse::<FailIf>());
+    let expressions = expressions.collect::<Result<Vec<_>, _>>().map_err(error)?;
+    let options = CompareOptions {
+        percentiles: expressions.iter().filter_map(FailIf::percentile).collect(),
+        ..CompareOptions::default()
+    };
+    let runs = [baseline.0.clone(), candidate.0.clone()];
+    Ok(py.detach(|| {
+        let comparison = Comparison::new(&runs, &options);
+        let outcome = fail_if::check(&expressions, &runs, &comparison);
+        [
+            comparison.significant().map(|it| it.to_string()).collect(),
+            outcome.violations.iter().map(ToString::to_string).collect(),
+            outcome.undecided.iter().map(ToString::to_string).collect(),
+        ]
+    }))
 }
 
 #[pymethods]

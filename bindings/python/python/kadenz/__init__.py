@@ -17,11 +17,11 @@ from .logs import Logged, LogWriter, read_log
 from .loops import Periodic, Recording
 from .messages import Bus, Message, Received, Subscription, load_types
 from .network import Network, NetworkState
-from .runs import Run, Series, compare, open_run
+from .runs import Comparison, Run, Series, compare, open_run
 
 __all__ = [
-    "Bus", "Camera", "Error", "Frame", "LogWriter", "Logged", "Message", "Network", "NetworkState", "Periodic", "Received",
-    "Recording", "Run", "Series", "Subscription", "Tick", "__version__", "compare", "load_types", "open_run", "read_log",
+    "Bus", "Camera", "Comparison", "Error", "Frame", "LogWriter", "Logged", "Message", "Network", "NetworkState", "Periodic",
+    "Received", "Recording", "Run", "Series", "Subscription", "Tick", "__version__", "compare", "load_types", "open_run", "read_log",
 ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Iterator, Optional
+from typing import Any, Iterable, Iterator, List, Optional, Union
 
 import numpy
 
@@ -19,9 +19,33 @@ def open_run(path: PathLike) -> "Run":
     return Run(_kadenz.open_run(os.fspath(path)))
 
 
-def compare(baseline: "Run", candidate: "Run") -> list[str]:
-    """The differences beyond chance, a sentence each: the 95 % intervals of the ratios do not hold 1."""
-    return _kadenz.compare(baseline._run, candidate._run)
+class Comparison(List[str]):
+    """The differences between two runs beyond chance, a sentence each.
+
+    `failed` holds a sentence for each expression of `fail_if` that holds, and `undecided` one for each that the runs
+    cannot decide, with the reason. Where both are empty, no limit was crossed.
+    """
+
+    def __init__(self, changes: list[str], failed: list[str], undecided: list[str]) -> None:
+        super().__init__(changes)
+        self.failed = failed
+        self.undecided = undecided
+
+
+def compare(
+    baseline: Union["Run", PathLike], candidate: Union["Run", PathLike], *, fail_if: Union[str, Iterable[str]] = ()
+) -> Comparison:
+    """Compares two runs, or what `open_run` takes: the differences beyond chance, a sentence each.
+
+    `fail_if` are expressions as of `kadenz compare --fail-if`:
+
+        result = kadenz.compare("before", "after", fail_if=["control: p99 > 1.2x significantly", "misses > 0"])
+        if result.failed or result.undecided:
+            sys.exit("\\n".join(result.failed + result.undecided))
+    """
+    before, after = (it if isinstance(it, Run) else open_run(it) for it in (baseline, candidate))
+    expressions = [fail_if] if isinstance(fail_if, str) else list(fail_if)
+    return Comparison(*_kadenz.compare(before._run, after._run, expressions))
 
 
 class Run:
