@@ -32,5 +32,5 @@ int main(int count, char **arguments)
         waits = kadenz_now_ns();
         timeout = 1s;
     }
-    std::cout << run.finish();
+    std::cout << run.finish() << "\n";
 }
