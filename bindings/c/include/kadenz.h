@@ -332,16 +332,16 @@ void kadenz_network_free(kadenz_network *network);
 // Starts a run in a new or empty folder. Returns NULL where that fails.
 kadenz_recording *kadenz_recording_create(const char *folder);
 
-// Ends a run. Writes its summary, a few lines that end with a zero, into `summary` where that is not NULL, cut to
-// `room` bytes. Returns 0, or -1 where a part could not be written. The handle must still be freed.
-int32_t kadenz_recording_finish(kadenz_recording *recording,
-                                char *summary,
-                                size_t room);
 // Keeps each sample of the series and loops that are added to the run afterwards, with its time: 32 bytes a sample in
 // memory until it is on disk. `kadenz export`, `kadenz modes` and the chart of a report over time need them;
 // percentiles and misses do not. Returns 0, or -1 where that fails.
 int32_t kadenz_recording_keep_samples(kadenz_recording *recording);
 
+// Ends a run. Writes its summary, a few lines that end with a zero, into `summary` where that is not NULL, cut to
+// `room` bytes. Returns 0, or -1 where a part could not be written. The handle must still be freed.
+int32_t kadenz_recording_finish(kadenz_recording *recording,
+                                char *summary,
+                                size_t room);
 
 // Frees a run; an unfinished one is marked as incomplete.
 void kadenz_recording_free(kadenz_recording *recording);

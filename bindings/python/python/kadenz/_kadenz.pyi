@@ -65,9 +65,9 @@ class Durations:
     def __exit__(self, *_raised: object) -> None: ...
     def record(self, begin_ns: int, end_ns: int) -> None:
         """Records the span between two times of `time.monotonic_ns`."""
-
     def record_duration(self, duration: Time) -> None:
         """Records a duration that was measured elsewhere and ends now."""
+
 class Tick:
     """One tick of a periodic loop."""
 
