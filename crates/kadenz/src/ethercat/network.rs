@@ -4,15 +4,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use kadenz_ethercat::control::cyclic::EndedBy;
-use kadenz_ethercat::control::health::Health;
-use kadenz_ethercat::control::notice::Notices;
-use kadenz_ethercat::control::supervisor::{DeviceTable, SegmentSupervisor, SupervisorSettings};
-use kadenz_ethercat::control::timing::Timing;
-use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
+use kadenz_ethercat::control::supervisor::{SegmentSupervisor, SupervisorSettings};
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::RetryPolicy;
 use kadenz_ethercat::main_device::layout::Layout;
-use kadenz_ethercat::motion::MotionHandle;
 use kadenz_ethercat::port::{self, Port};
 use kadenz_ethercat::running_loop::threads::{LoopThreads, Prepared};
 use kadenz_ethercat::sim::WirePort;
