@@ -42,10 +42,10 @@ enum Time {
 }
 
 impl Time {
-    fn duration(&self) -> PyResult<Duration> {
+    fn duration(self) -> PyResult<Duration> {
         match self {
-            Self::Text(text) => units::duration(text).map_err(error),
-            Self::Seconds(seconds) => Duration::try_from_secs_f64(*seconds).map_err(|_| {
+            Self::Text(text) => units::duration(&text).map_err(error),
+            Self::Seconds(seconds) => Duration::try_from_secs_f64(seconds).map_err(|_| {
                 error(format!(
                     "{seconds} is not a valid time; state seconds from 0 on, or a text with its unit, as 400us"
                 ))
@@ -55,17 +55,16 @@ impl Time {
 
     /// As a text with its unit, for the functions that read one.
     fn text(self) -> PyResult<String> {
-        let ns = self.duration()?.as_nanos();
-        Ok(match self {
-            Self::Text(text) => text,
-            Self::Seconds(_) => format!("{ns}ns"),
-        })
+        match self {
+            Self::Text(text) => Ok(text),
+            seconds @ Self::Seconds(_) => Ok(format!("{}ns", seconds.duration()?.as_nanos())),
+        }
     }
 }
 
 /// A timeout of Python; `None` means no limit.
 fn timeout(time: Option<Time>) -> PyResult<Duration> {
-    time.map_or(Ok(Duration::MAX), |it| it.duration())
+    time.map_or(Ok(Duration::MAX), Time::duration)
 }
 
 /// Polls, without the interpreter's lock, until there is an answer or the time is over.

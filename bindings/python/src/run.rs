@@ -29,7 +29,7 @@ pub(crate) fn compare(
     candidate: &Run,
     fail_if: Vec<String>,
 ) -> PyResult<[Vec<String>; 3]> {
-    let expressions = fail_if.iter().map(|it| it.parse::<FailIf>());
+    let expressions = fail_if.into_iter().map(|it| it.parse::<FailIf>());
     let expressions = expressions.collect::<Result<Vec<_>, _>>().map_err(error)?;
     let options = CompareOptions {
         percentiles: expressions.iter().filter_map(FailIf::percentile).collect(),

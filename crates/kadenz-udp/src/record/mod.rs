@@ -15,7 +15,7 @@
 //! | 4 or 16 | address |
 //! | 2 | port |
 //! | 4 | scope, with IPv6 only |
-//! | 4 | [`Sequence`](crate::wire::Sequence) of the probe |
+//! | 4 | [`Sequence`] of the probe |
 //! | 8 | intended, ns |
 //! | 8 | sent, ns |
 //! | 8 | received, ns, if answered |
