@@ -104,8 +104,6 @@ fn run(cli: &Cli) -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn help_says_of_each_command_what_it_is_for() {
         let command = super::command();
