@@ -11,7 +11,9 @@ use std::sync::Arc;
 use kadenz_record::histogram::SignedHistogram;
 use kadenz_record::recorder::Counts;
 use kadenz_record::run::labels::DEVICE;
-use kadenz_record::run::messages::{ONE_WAY, PUBLISH};
+use kadenz_record::run::messages::{
+    DECODE, KERNEL_TO_INLET, ONE_WAY, ONE_WAY_FROM_SEND, PUBLISH, QUEUE,
+};
 use kadenz_record::run::model::{Kind, Run, Series, Warning};
 use kadenz_record::run::network::{MaxLoss, RESPONSE};
 use schemars::JsonSchema;
@@ -104,6 +106,9 @@ pub struct SeriesSummary {
 /// Maximum number of devices whose series are shown separately.
 const FEW_DEVICES: usize = 4;
 
+/// What is timed of messages that arrived.
+const OF_MESSAGES: [&str; 5] = [ONE_WAY, ONE_WAY_FROM_SEND, KERNEL_TO_INLET, QUEUE, DECODE];
+
 impl Summary {
     /// The series of this name.
     #[must_use]
@@ -133,37 +138,45 @@ impl Summary {
 
     /// The packets or messages lost beyond what the run allows, whose times a series lacks: "3 lost packets".
     pub(crate) fn never_arrived(&self, series: &Series) -> Option<String> {
+        let value = series.value();
         // Only what arrived has a latency; the duration of a publishing call is known of every message.
-        let is_of_arrivals = series.kind == Kind::Latency && series.value() != PUBLISH;
-        let lost = self.lost_beyond_limit(|_| true).filter(|_| is_of_arrivals);
-        lost.filter(|_| !self.is_of_one_without_loss(series))
-    }
-
-    /// Whether a series is of one device or subscriber among several, and that one lost nothing.
-    fn is_of_one_without_loss(&self, series: &Series) -> bool {
+        if series.kind != Kind::Latency || value == PUBLISH {
+            return None;
+        }
+        // One device or subscriber among several may have lost nothing.
+        let is_whole = |(name, lost): (String, u64)| name == series.name && lost == 0;
+        if OF_MESSAGES.contains(&value) {
+            let subscribers = self.run.messages.iter().flat_map(|it| &it.subscribers);
+            let number = subscribers.clone().count();
+            let mut each = subscribers.map(|it| (it.series(value, number), it.lost));
+            return self.lost_messages().filter(|_| !each.any(is_whole));
+        }
         let flows = self.run.network.iter().flat_map(|it| &it.flows);
         let number = flows.clone().count();
-        let mut flows = flows.map(|it| (it.series(series.value(), number), it.lost));
-        let subscribers = self.run.messages.iter().flat_map(|it| &it.subscribers);
-        let number = subscribers.clone().count();
-        let mut subscribers = subscribers.map(|it| (it.series(series.value(), number), it.lost));
-        let is_whole = |(name, lost): (String, u64)| name == series.name && lost == 0;
-        flows.any(is_whole) || subscribers.any(is_whole)
+        let mut each = flows.map(|it| (it.series(value, number), it.lost));
+        self.lost_packets(true).filter(|_| !each.any(is_whole))
     }
 
     /// The packets or messages lost beyond what the run allows, where one of the series that `judged` names times them:
     /// "3 lost packets".
     pub(crate) fn lost_beyond_limit(&self, judged: impl Fn(&str) -> bool) -> Option<String> {
-        let packets = self.run.network.as_ref().and_then(|network| {
-            let none = judged(RESPONSE).then_some(MaxLoss::Packets(0));
-            let limit = network.max_loss.or(none)?;
-            let total = packets::total(network);
-            limit.exceeded_by(total.lost, total.sent).then_some(total)
-        });
-        let messages = self.run.messages.as_ref().map(messages::lost);
-        let messages = messages.filter(|&lost| lost > 0 && judged(ONE_WAY));
-        let packets = packets.map(|it| numbers::counted(it.lost, "lost packet"));
-        packets.or(messages.map(|lost| numbers::counted(lost, "lost message")))
+        let messages = || self.lost_messages().filter(|_| judged(ONE_WAY));
+        self.lost_packets(judged(RESPONSE)).or_else(messages)
+    }
+
+    /// The packets lost beyond what the run allows: none, where their round trips are judged and it states nothing.
+    fn lost_packets(&self, are_judged: bool) -> Option<String> {
+        let network = self.run.network.as_ref()?;
+        let none = are_judged.then_some(MaxLoss::Packets(0));
+        let limit = network.max_loss.or(none)?;
+        let total = packets::total(network);
+        let is_exceeded = limit.exceeded_by(total.lost, total.sent);
+        is_exceeded.then(|| numbers::counted(total.lost, "lost packet"))
+    }
+
+    fn lost_messages(&self) -> Option<String> {
+        let lost = self.run.messages.as_ref().map(messages::lost)?;
+        (lost > 0).then(|| numbers::counted(lost, "lost message"))
     }
 
     /// The series that a page or a table shows in full. In a run of many devices their own series are left out: the

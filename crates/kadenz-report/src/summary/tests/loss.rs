@@ -1,9 +1,11 @@
 //! Verdicts of runs that lost packets.
 
 use kadenz_record::run::labels::{VALUE, labels};
+use kadenz_record::run::messages::{Messages, Subscriber};
 use kadenz_record::run::network::{Flow, Network};
 
 use super::*;
+use crate::testing::run_of;
 
 /// The verdicts of the round trips to two devices, together and each, and of the beat.
 fn verdicts_of_lossy(lost: u64, max_loss: Option<MaxLoss>) -> Vec<Standing> {
@@ -72,4 +74,41 @@ fn round_trips_beyond_the_permitted_loss_keep_no_deadline_although_none_was_late
     let permitted = Some(MaxLoss::Packets(3));
     assert_eq!(verdicts_of_lossy(3, permitted), [Kept; 4]);
     assert_eq!(verdicts_of_lossy(4, permitted), [lost, lost, Kept, Kept]);
+}
+
+/// A check measures round trips to one device and messages to one subscriber.
+#[test]
+fn lost_packets_are_not_excused_by_messages_that_all_arrived() {
+    let flow = Flow {
+        sent: 500,
+        answered: 497,
+        lost: 3,
+        ..Flow::default()
+    };
+    let messages = Messages {
+        subscribers: vec![Subscriber::default()],
+        ..Messages::default()
+    };
+    let run = Run {
+        network: Some(Network {
+            flows: vec![flow],
+            ..Network::default()
+        }),
+        messages: Some(messages),
+        ..Run::default()
+    };
+    let summary = Summary {
+        run,
+        ..run_of("check", Vec::new())
+    };
+    let loss = |value: &str| {
+        summary.loss(&Series {
+            name: value.into(),
+            labels: labels([(VALUE, value)]),
+            kind: Kind::Latency,
+            ..Series::default()
+        })
+    };
+    assert_eq!(loss(RESPONSE), Some(Loss::Certain));
+    assert_eq!(loss(ONE_WAY), None);
 }
