@@ -85,8 +85,7 @@ pub unsafe extern "C" fn kadenz_bus_lost(bus: *const kadenz_bus) -> i64 {
     answer(-1, || {
         // SAFETY: the caller passes a handle.
         let bus = unsafe { bus.as_ref() }.ok_or(NO_BUS)?;
-        let lost: u64 = bus.bus.losses().iter().map(|it| it.tally.lost).sum();
-        i64::try_from(lost).map_err(error_text)
+        i64::try_from(bus.bus.lost()).map_err(error_text)
     })
 }
 

@@ -41,7 +41,7 @@ pub fn bus_url<'local>(env: EnvUnowned<'local>, _: JClass<'local>, bus: jlong) -
 pub fn lost(env: EnvUnowned<'_>, _: JClass<'_>, bus: jlong) -> jlong {
     native(env, |_| {
         let bus = handles::of::<kadenz::Bus>(bus)?;
-        Ok(whole(bus.losses().iter().map(|it| it.tally.lost).sum()))
+        Ok(whole(bus.lost()))
     })
 }
 

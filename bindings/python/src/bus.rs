@@ -54,7 +54,7 @@ impl Bus {
 
     /// The messages that were lost on the way here, by the senders' numbers.
     fn lost(&self, py: Python<'_>) -> u64 {
-        py.detach(|| self.bus.losses().iter().map(|it| it.tally.lost).sum())
+        py.detach(|| self.bus.lost())
     }
 
     #[pyo3(signature = (pattern, queue=30, newest=true))]

@@ -168,12 +168,19 @@ impl LeaderFollowers {
 
     /// Returns the losses by each sender's numbers. Waits as [`LeaderFollowers::set`].
     pub(crate) fn losses(&self) -> Vec<SenderTally> {
-        let mut all = Vec::new();
+        self.metered(|meter| meter.counters().copied().collect())
+    }
+
+    /// Returns the number of lost messages by all senders' numbers. Waits as [`LeaderFollowers::set`].
+    pub(crate) fn lost(&self) -> u64 {
+        self.metered(|meter| meter.total().lost)
+    }
+
+    fn metered<R: Default>(&self, read: impl FnOnce(&LossMeter) -> R) -> R {
         self.change(|receiving| {
             let meter = receiving.meter.as_ref().or(receiving.inlet.losses());
-            all.extend(meter.iter().flat_map(|meter| meter.counters()));
-        });
-        all
+            meter.map(read).unwrap_or_default()
+        })
     }
 
     fn change<R>(&self, change: impl FnOnce(&mut Receiving) -> R) -> R {

@@ -332,6 +332,13 @@ impl Bus {
         receiving.map(|it| it.losses()).unwrap_or_default()
     }
 
+    /// Returns the number of messages that were lost on the way here, of all senders, also of those that
+    /// [`losses`](Self::losses) has forgotten. Interrupts as that.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.receiving().map_or(0, |it| it.lost())
+    }
+
     /// Returns the counters of messages before their delivery.
     #[must_use]
     pub fn inlet_counters(&self) -> InletCounters {

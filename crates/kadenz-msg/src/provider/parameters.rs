@@ -16,7 +16,7 @@
 //! # Ok::<(), kadenz_msg::provider::ProviderError>(())
 //! ```
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -143,9 +143,10 @@ impl Address {
             host
         };
         let port = port.unwrap_or(port_by_default);
-        Ok(match host.contains(':') {
-            true => format!("[{host}]:{port}"),
-            false => format!("{host}:{port}"),
+        // An address whose scope is a name is looked up as it is.
+        Ok(match host.parse::<Ipv6Addr>() {
+            Ok(_) => format!("[{host}]:{port}"),
+            Err(_) => format!("{host}:{port}"),
         })
     }
 

@@ -33,15 +33,28 @@ impl Types {
     /// # Errors
     /// If lcm-gen would refuse the text, if a type has no description, or if a type has no finite value.
     pub fn from_text(text: &str) -> Result<Self, TypesError> {
+        Self::from_texts([("the text", text)])
+    }
+
+    /// Returns the types of several texts, which may refer to each other, each with its name for errors. Each
+    /// text begins without a package.
+    ///
+    /// # Errors
+    /// As [`Types::from_text`], and if two describe the same type.
+    pub fn from_texts<'a>(
+        texts: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self, TypesError> {
         let mut gathered = Gathered::default();
-        gathered.add("the text", text)?;
+        for (called, text) in texts {
+            gathered.add(called, text)?;
+        }
         gathered.resolve()
     }
 
     /// Returns the types of files, and of all files that end in `.lcm` in folders and the folders in them.
     ///
     /// # Errors
-    /// As [`Types::from_text`], if one cannot be read, and if a folder holds none.
+    /// As [`Types::from_texts`], if one cannot be read, and if a folder holds none.
     pub fn from_files<P: AsRef<Path>>(
         paths: impl IntoIterator<Item = P>,
     ) -> Result<Self, TypesError> {

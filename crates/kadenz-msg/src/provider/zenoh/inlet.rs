@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use kadenz_rt::clock;
+use kadenz_rt::clock::{self, MonotonicTime};
 use zenoh::Wait as _;
 use zenoh::bytes::ZBytes;
 use zenoh::pubsub::Subscriber;
@@ -41,14 +41,22 @@ struct SampleQueueState {
     is_changing: bool,
     /// The last sample of each thread during a change, and the number of the subscriber that got it.
     last: Vec<(ThreadId, u64, Sample)>,
+    /// The end of the calls for samples of the last change, when `last` is cleared.
+    last_until: MonotonicTime,
 }
 
 impl SampleQueueState {
     /// Whether another subscriber has got this sample. Zenoh calls the subscribers of a sample one after the
     /// other, on one thread.
     fn is_repeated(&mut self, subscriber: u64, sample: &Sample) -> bool {
-        if !self.is_changing && self.last.is_empty() {
-            return false;
+        if !self.is_changing {
+            if self.last.is_empty() {
+                return false;
+            }
+            if clock::now() > self.last_until {
+                self.last.clear();
+                return false;
+            }
         }
         let thread = thread::current().id();
         let known = self.last.iter().position(|it| it.0 == thread);
@@ -66,9 +74,11 @@ impl SampleQueueState {
 /// Whether both are one sample, whose bytes Zenoh shares; those of two samples that live differ in their places.
 fn is_same(one: &Sample, other: &Sample) -> bool {
     let place = |bytes: &ZBytes| bytes.slices().next().map(<[u8]>::as_ptr_range);
+    let places = |it: &Sample| (place(it.payload()), it.attachment().and_then(place));
+    // Nothing tells two empty samples without attachment apart.
     one.key_expr() == other.key_expr()
-        && place(one.payload()) == place(other.payload())
-        && one.attachment().map(place) == other.attachment().map(place)
+        && places(one) == places(other)
+        && places(one) != (None, None)
 }
 
 impl SampleQueue {
@@ -168,8 +178,9 @@ impl ZenohInlet {
     fn set_changing(&self, is_changing: bool) {
         let mut state = lock(&self.queue.state);
         state.is_changing = is_changing;
-        if is_changing {
-            state.last.clear();
+        match is_changing {
+            true => state.last.clear(),
+            false => state.last_until = clock::now() + MAX_CALL,
         }
     }
 
