@@ -295,7 +295,7 @@ fn a_listener_hears_of_a_cut_cable_and_of_the_devices_behind_it() {
     let plan = SegmentPlan::read(&file(folder.path(), "flap.toml", &text)).unwrap();
     let (builder, events) = heard(Network::simulated(&plan).unwrap());
     let mut heard = Vec::new();
-    let is_back = |it: &String| it.starts_with("back: 8 (left knee), in OP");
+    let is_back = |it: &String| it.starts_with("back: 8 (left knee)");
     let net = builder.bring_up().unwrap();
     let report = net.run(|io| {
         heard.extend(events.try_iter());

@@ -70,7 +70,7 @@ impl Pid {
     }
 
     /// Forgets what it has summed up so far; the gains stay.
-    pub(crate) const fn reset(&mut self) {
+    pub const fn reset(&mut self) {
         *self = Self::new(self.gains);
     }
 

@@ -168,8 +168,14 @@ impl LoopThreads {
         let _panic = HaltOnPanic(&self.halt);
         let devices = u16::try_from(devices).unwrap_or(u16::MAX);
         let (mut incidents, mut was_well) = (Incidents::default(), false);
-        while !self.halt.load(Ordering::Relaxed) {
-            let first = notices.next_within(POLL_INTERVAL);
+        loop {
+            // The notices of the end are looked at once more.
+            let is_last = self.halt.load(Ordering::Relaxed);
+            let first = notices.next_within(if is_last {
+                Duration::ZERO
+            } else {
+                POLL_INTERVAL
+            });
             for notice in first
                 .into_iter()
                 .chain(iter::from_fn(|| notices.try_next()))
@@ -180,6 +186,9 @@ impl LoopThreads {
             }
             was_well |= self.health.snapshot().is_well(devices);
             incidents.settled(clock::now()).iter().for_each(&mut notify);
+            if is_last {
+                break;
+            }
         }
         incidents.rest().iter().for_each(notify);
     }

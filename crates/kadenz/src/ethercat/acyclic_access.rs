@@ -90,6 +90,16 @@ pub struct NetworkMonitor {
     pub(super) queue: Arc<AcyclicQueue>,
 }
 
+/// Ends the requests of other threads when the network goes, also where its loop never ran: they would wait for it.
+#[derive(Debug)]
+pub(super) struct EndRequests(pub(super) Arc<AcyclicQueue>);
+
+impl Drop for EndRequests {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
 impl NetworkMonitor {
     /// Reads an object of a device while the loop runs, by mailbox (SDO): the device by its name, as
     /// [`Network::device`](super::Network::device), the object by its index (`0x6065`), or index and sub-index

@@ -50,7 +50,12 @@ impl LookedUpOutputs {
         let is_idle = |device: usize| {
             let has = |index: &u16| all.contains(&(device, (*index).into()));
             let is_moved = moved.iter().any(|it| it.axis().device() == device);
-            TARGETS.iter().any(has) && !has(&object::CONTROLWORD) && !is_moved
+            let has_controlword = mapped[device].1.iter().any(|manager| {
+                let mut entries = manager.pdos.iter().flat_map(|pdo| &pdo.entries);
+                entries.any(|it| it.address == Some(object::CONTROLWORD.into()))
+            });
+            let is_enabled = has(&object::CONTROLWORD) || is_moved || !has_controlword;
+            TARGETS.iter().any(has) && !is_enabled
         };
         let names: Vec<_> = (0..mapped.len())
             .filter(|it| is_idle(*it))

@@ -34,7 +34,8 @@ pub enum NetworkEvent<'e> {
     /// A note on the segment.
     Note(&'e str),
     /// Devices, links or frames went or came back, or devices left their states: all notices of one fault, as
-    /// `kadenz ethercat run` prints them. Sent about a quarter of a second after the last of them.
+    /// `kadenz ethercat run` prints them. Sent about a quarter of a second after the last loss, and at most 2 s after
+    /// the first device came back. During the shutdown cycles nothing is reported.
     Incident(&'e Incident),
     /// All axes were stopped, and stay stopped until a reset.
     AxesStopped(&'e Stopped),

@@ -19,7 +19,7 @@ use kadenz_rt::clock::MonotonicTime;
 use kadenz_rt::sleep::{self, SleeperOptions};
 use kadenz_rt::tuning::{self, Policy, Tuning};
 
-use super::acyclic_access::NetworkMonitor;
+use super::acyclic_access::{EndRequests, NetworkMonitor};
 use super::bring_up::{Configured, Mapped};
 use super::builder::{Connection, NetworkBuilder, Plan};
 use super::control_socket::ControlContext;
@@ -44,6 +44,8 @@ pub struct Network<'a> {
     outputs: LookedUpOutputs,
     supervisor: SegmentSupervisor,
     threads: LoopThreads,
+    /// Dropped when the loop has ended, or where it does not begin.
+    _requests: EndRequests,
     parts: LoopParts,
     image: Arc<ProcessImage>,
     record: Option<RunRecording<'a>>,
@@ -64,13 +66,13 @@ pub struct RunRecording<'a> {
 }
 
 impl<'a> RunRecording<'a> {
-    /// A recording of this crate, which keeps no samples.
+    /// A recording of this crate.
     pub(super) fn of(run: &'a Recording, deadline: Option<Duration>) -> Self {
         Self {
             running: run.running(),
             start: run.start(),
             deadline,
-            raw: false,
+            raw: run.keeps_samples(),
         }
     }
 }
@@ -214,6 +216,7 @@ impl<'a> Network<'a> {
             layout,
             mapped: configured.mapped,
             outputs: LookedUpOutputs::default(),
+            _requests: EndRequests(Arc::clone(&threads.queue)),
             threads,
             parts: LoopParts {
                 settings,

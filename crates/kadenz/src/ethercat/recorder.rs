@@ -291,7 +291,7 @@ pub(super) fn warn_of_idle_drives(record: Option<RunRecording<'_>>, events: &Eve
     let text = format!(
         "the law sets a target of {names} and not the controlword (0x6040): the drive is not enabled and does not move"
     );
-    let remedy = "Io::control enables a drive (docs/ethercat.md, Enable a drive)";
+    let remedy = "write the controlword, in Rust by Io::control (docs/ethercat.md, Enable a drive)";
     events.note(&format!("{text}; {remedy}"));
     if let Some(record) = record {
         let warning = Warning::new("drives_not_enabled", text, Some(remedy));

@@ -1,7 +1,7 @@
 //! CoE as devices serve it: an object dictionary, its rules, and the server of its mailbox.
 //!
-//! This module has neither time nor controllers. A device hands messages to a [`CoeServer`] and sends its answers; a
-//! `ProcessMap` moves process data to and from a [`Dictionary`].
+//! This module has neither time nor controllers. A device hands messages to a [`CoeServer`], which reads and writes a
+//! [`Dictionary`], and sends its answers.
 
 mod dictionary;
 mod information;
