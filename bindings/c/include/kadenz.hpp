@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -71,7 +72,8 @@ private:
     detail::owned<kadenz_series, kadenz_series_free> handle_;
 };
 
-/* A run that is being written, in a new or empty folder. Its destructor finishes it where finish() did not. */
+/* A run that is being written, in a new or empty folder. Its destructor finishes it where finish() did not; while an
+   exception passes, a run without a series leaves nothing. */
 class recording {
 public:
     explicit recording(const std::string &folder) : handle_(detail::made(kadenz_recording_create(folder.c_str()))) {}
@@ -79,13 +81,15 @@ public:
     recording &operator=(const recording &) = delete;
     ~recording()
     {
-        if (!finished_) kadenz_recording_finish(handle_.get(), nullptr, 0);
+        if (!finished_ && (measures_ || std::uncaught_exceptions() == 0)) {
+            kadenz_recording_finish(handle_.get(), nullptr, 0);
+        }
     }
     /* Keeps each sample of the series and loops that are added afterwards, for `kadenz export` and charts over time. */
     void keep_samples() { detail::done(kadenz_recording_keep_samples(handle_.get())); }
     class series series(const std::string &name, nanoseconds deadline = nanoseconds(0))
     {
-        return kadenz::series(kadenz_series_create(handle_.get(), name.c_str(), std::uint64_t(deadline.count())));
+        return kadenz::series(kadenz_series_create(handle(), name.c_str(), std::uint64_t(deadline.count())));
     }
     /* Ends the run; returns its summary, a few lines. */
     std::string finish()
@@ -96,11 +100,16 @@ public:
         summary.resize(summary.find('\0'));
         return summary;
     }
-    kadenz_recording *handle() { return handle_.get(); }
+    kadenz_recording *handle()
+    {
+        measures_ = true;
+        return handle_.get();
+    }
 
 private:
     detail::owned<kadenz_recording, kadenz_recording_free> handle_;
     bool finished_ = false;
+    bool measures_ = false;
 };
 
 /* The tuning that a loop requests. It runs without a setting that the machine refuses, and its run has a warning. */

@@ -62,6 +62,12 @@ impl Time {
     }
 }
 
+/// A time in nanoseconds.
+#[pyfunction]
+fn nanoseconds(time: Time) -> PyResult<u128> {
+    time.duration().map(|it| it.as_nanos())
+}
+
 /// A timeout of Python; `None` means no limit.
 fn timeout(time: Option<Time>) -> PyResult<Duration> {
     time.map_or(Ok(Duration::MAX), Time::duration)
@@ -129,5 +135,6 @@ fn _kadenz(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<run::Series>()?;
     module.add_function(wrap_pyfunction!(run::open_run, module)?)?;
     module.add_function(wrap_pyfunction!(run::compare, module)?)?;
-    module.add_function(wrap_pyfunction!(types::parse_types, module)?)
+    module.add_function(wrap_pyfunction!(types::parse_types, module)?)?;
+    module.add_function(wrap_pyfunction!(nanoseconds, module)?)
 }

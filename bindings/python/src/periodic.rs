@@ -43,6 +43,11 @@ impl Recording {
         Ok(Durations { series, begin })
     }
 
+    /// Leaves the run as it is; one without a series leaves nothing.
+    fn drop(&mut self) {
+        self.0 = None;
+    }
+
     /// Ends the run; returns its summary, a few lines.
     fn finish(&mut self, py: Python<'_>) -> PyResult<String> {
         self.running()?;

@@ -18,7 +18,7 @@ def test_durations_have_a_deadline_and_keep_samples_on_request(tmp_path):
         run.time("camera", 0.001).record_duration("1500us")
         with pytest.raises(kadenz.Error, match="deadline 0.001, not 2ms"):
             run.time("camera", "2ms")
-        assert run.time("camera") is run.time("camera", 0.001)
+        assert run.time("camera") is run.time("camera", 0.001) is run.time("camera", "1ms")
     assert (tmp_path / "run" / "control.samples.arrow").exists()
     read = kadenz.open_run(tmp_path / "run")
     assert read["control"].count == 4 and read["control"].facts["deadline"]["misses"] == 1
@@ -60,7 +60,7 @@ def test_times_are_seconds_or_a_text_with_its_unit(tmp_path):
 
 
 def test_lost_messages_are_counted_by_the_senders_numbers():
-    port = 20_000 + os.getpid() % 20_000
+    port = 20_000 + os.getpid() % 12_000
     bus = kadenz.Bus(f"udpm://239.255.76.67:{port}?ttl=0")
     assert bus.lost() == 0
     subscription = bus.subscribe("A")
@@ -88,3 +88,13 @@ def test_a_comparison_fails_where_an_expression_holds(tmp_path):
     assert result == [] and not result.failed and not result.undecided
     with pytest.raises(kadenz.Error, match="unit"):
         kadenz.compare(before, after, fail_if=["max > 2"])
+
+
+def test_a_program_that_fails_before_it_measures_leaves_its_folder_free(tmp_path):
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError), kadenz.Recording(tmp_path / "run"):
+            1 / 0
+    with pytest.raises(ZeroDivisionError), kadenz.Recording(tmp_path / "run") as run:
+        run.record_duration("control", 0.001)
+        1 / 0
+    assert kadenz.open_run(tmp_path / "run")["control"].count == 1

@@ -19,7 +19,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 ///
 /// A thread of ordinary priority writes it, once a second. Where the program is killed, the samples up to the last
 /// second stay, and the run is marked as incomplete; so is one that is dropped without [`finish`](Self::finish). One
-/// that is dropped before it has a series leaves no folder.
+/// that is dropped before it has a series leaves nothing.
 ///
 /// [`Periodic::record`](crate::Periodic::record) fills a series with lateness. For spans of time, use
 /// [`durations`](Self::durations); for other values, a recorder from [`series`](Self::series):
@@ -44,22 +44,31 @@ pub struct Recording {
     running: RunningRun,
     start: MonotonicTime,
     /// After the run, so that it is dropped after it.
-    folder: RunPlace,
+    place: RunPlace,
     keeps_samples: bool,
 }
 
 /// The folder of a run. Dropping it removes a run that was not finished and has no series: the program failed before it
 /// measured, and its next start needs the folder.
 #[derive(Debug)]
-struct RunPlace(PathBuf);
+struct RunPlace {
+    folder: PathBuf,
+    /// For the end, when the program may be in another folder.
+    absolute: PathBuf,
+    /// Whether the folder was there before.
+    existed: bool,
+}
 
 impl Drop for RunPlace {
     fn drop(&mut self) {
-        let is_alone = std::fs::read_dir(&self.0).is_ok_and(|files| files.count() == 1);
-        if is_alone && RunReader::open(&self.0).is_ok_and(|run| !run.complete()) {
+        let folder = &self.absolute;
+        let is_alone = std::fs::read_dir(folder).is_ok_and(|files| files.count() == 1);
+        if is_alone && RunReader::open(folder).is_ok_and(|run| !run.complete()) {
             // Where something cannot be removed, the next start says what stands in its way.
-            let _ = std::fs::remove_file(self.0.join("run.json"));
-            let _ = std::fs::remove_dir(&self.0);
+            let _ = std::fs::remove_file(folder.join("run.json"));
+            if !self.existed {
+                let _ = std::fs::remove_dir(folder);
+            }
         }
     }
 }
@@ -102,20 +111,26 @@ impl Recording {
     /// [`CreateRecordingError`] where the folder is not empty or cannot be written.
     pub fn create(folder: impl AsRef<Path>) -> Result<Self, CreateRecordingError> {
         let folder = folder.as_ref();
+        let existed = folder.exists();
         let mut run = RunWriter::create(folder, machine::run()?)?;
         let start = clock::now();
         run.restart_time(start.as_ns());
         Ok(Self {
             running: run.start(INTERVAL)?,
             start,
-            folder: RunPlace(folder.to_owned()),
+            place: RunPlace {
+                folder: folder.to_owned(),
+                absolute: std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()),
+                existed,
+            },
             keeps_samples: false,
         })
     }
 
     /// Keeps each sample of the series that are added afterwards, with its time: 32 bytes a sample in memory until it is
     /// on disk. `kadenz export`, `kadenz modes` and the chart of a report over time need them; percentiles and misses
-    /// do not.
+    /// do not. Samples for which there is no room are counted as dropped, as of a series that begins with more than
+    /// 16,000 in its first second.
     ///
     /// ```
     /// # let parent = tempfile::tempdir()?;
@@ -194,6 +209,10 @@ impl Recording {
         })
     }
 
+    pub(crate) fn keeps_samples(&self) -> bool {
+        self.keeps_samples
+    }
+
     /// What to record of a series.
     pub(crate) fn spec(&self, series: Series) -> SeriesSpec {
         SeriesSpec {
@@ -213,12 +232,12 @@ impl Recording {
     /// [`FinishRecordingError`] where a part could not be written; the rest stays readable.
     pub fn finish(self) -> Result<Recorded, FinishRecordingError> {
         let run = self.running.finish(EndedBy::Finished)?;
-        let reader = RunReader::open(&self.folder.0)?;
+        let reader = RunReader::open(&self.place.folder)?;
         let mut histograms = Vec::with_capacity(run.series.len());
         for series in &run.series {
             histograms.push(reader.histogram(&series.name)?);
         }
-        Ok(Recorded::new(self.folder.0.clone(), run, &histograms))
+        Ok(Recorded::new(self.place.folder.clone(), run, &histograms))
     }
 }
 
@@ -250,18 +269,23 @@ impl Durations {
 
     /// Records a duration that ends now.
     pub fn record_duration(&mut self, duration: Duration) {
-        let end = clock::now();
-        let begin = end.offset_by_ns(-i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX));
-        self.record(begin, end);
+        let value_ns = i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX);
+        let actual_ns = clock::now().since(self.start);
+        self.push(actual_ns.saturating_sub(value_ns), actual_ns, value_ns);
     }
 
     /// Records the span between two times of [`now`](clock::now), perhaps of different threads.
     pub fn record(&mut self, begin: MonotonicTime, end: MonotonicTime) {
+        let [begin_ns, end_ns] = [begin, end].map(|it| it.since(self.start));
+        self.push(begin_ns, end_ns, end.since(begin));
+    }
+
+    fn push(&mut self, intended_ns: i64, actual_ns: i64, value_ns: i64) {
         self.recorder.record(Sample {
             sequence: self.sequence,
-            intended_ns: begin.since(self.start),
-            actual_ns: end.since(self.start),
-            value_ns: end.since(begin),
+            intended_ns,
+            actual_ns,
+            value_ns,
         });
         self.sequence += 1;
     }
@@ -277,6 +301,9 @@ mod tests {
         let folder = parent.path().join("run");
         drop(Recording::create(&folder).unwrap());
         assert!(!folder.exists());
+        std::fs::create_dir(&folder).unwrap();
+        drop(Recording::create(&folder).unwrap());
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
         let run = Recording::create(&folder).unwrap();
         run.durations("control").unwrap().time(|| ());
         drop(run);

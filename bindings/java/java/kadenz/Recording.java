@@ -8,6 +8,7 @@ public final class Recording extends Handle {
     private static final String IN_USE = "a network still records into the run; stop() it first";
 
     private final Map<String, Durations> series = new HashMap<String, Durations>();
+    private final Map<String, String> deadlines = new HashMap<String, String>();
     private String summary;
 
     /** A run in a new or empty folder. */
@@ -38,6 +39,10 @@ public final class Recording extends Handle {
         if (durations == null) {
             durations = new Durations(Native.durations(number(), name, deadline));
             series.put(name, durations);
+            deadlines.put(name, deadline);
+        } else if (deadline != null && !deadline.equals(deadlines.get(name))) {
+            throw new KadenzException("the series " + name + " has the deadline " + deadlines.get(name) + ", not "
+                    + deadline + "; state it in the first call for it");
         }
         return durations;
     }

@@ -15,8 +15,8 @@ from .types import PathLike, Time
 class Recording:
     """A run that is being written, in a new or empty folder; `kadenz show FOLDER` and `open_run` read it.
 
-    A context manager: its end finishes the run, also after an exception. Raises Error where the folder is not empty, or
-    cannot be written.
+    A context manager: its end finishes the run, also after an exception; one that came before the first series leaves
+    nothing. Raises Error where the folder is not empty, or cannot be written.
 
     samples   keep each sample, with its time: 32 bytes a sample in memory until it is on disk. `kadenz export`, `kadenz
               modes` and the chart of a report over time need them; percentiles and misses do not
@@ -44,8 +44,8 @@ class Recording:
                 if series is None:
                     self._deadlines[name] = deadline
                     series = self._series[name] = self._recording.durations(name, deadline)
-        if deadline is not None and deadline != self._deadlines[name]:
-            stated = self._deadlines[name]
+        stated = self._deadlines[name]
+        if deadline is not None and (stated is None or _kadenz.nanoseconds(deadline) != _kadenz.nanoseconds(stated)):
             raise Error(f"the series {name} has the deadline {stated}, not {deadline}; state it in the first call for it")
         return series
 
@@ -66,8 +66,11 @@ class Recording:
     def __enter__(self) -> "Recording":
         return self
 
-    def __exit__(self, *_raised: object) -> None:
-        self.finish()
+    def __exit__(self, raised: object, *_where: object) -> None:
+        if raised is not None and os.listdir(self.folder) == ["run.json"]:
+            self._recording.drop()
+        else:
+            self.finish()
 
 
 class Periodic:
