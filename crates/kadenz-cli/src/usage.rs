@@ -17,7 +17,7 @@ pub(crate) fn print(mut error: clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-/// Commands of other tools, in any group, and what to type instead: the resemblance of words suggests others.
+/// Commands of other tools, alone or in a group on messages or packets, and what to type instead: the resemblance of words suggests others.
 const KNOWN_ELSEWHERE: [(&str, &str, &str); 13] = [
     ("record", "record messages", "log record"),
     ("play", "play recorded messages", "log play"),
@@ -47,6 +47,17 @@ fn name_the_command(error: &mut clap::Error) {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
         return;
     };
+    // A word of another group, as `camera record`, is about something else.
+    let usage = error
+        .get(ContextKind::Usage)
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    let is_other = ["camera", "ethercat", "timer", "testbed", "experiment"]
+        .iter()
+        .any(|group| usage.contains(&format!("kadenz {group} ")));
+    if is_other {
+        return;
+    }
     let known = KNOWN_ELSEWHERE.iter().find(|(word, ..)| word == typed);
     if let Some((_, purpose, command)) = known {
         let tip = format!("to {purpose}, type `kadenz {command}`");
@@ -104,6 +115,8 @@ mod tests {
         assert!(said(&["latency"]).contains("type `kadenz msg latency`"));
         assert!(said(&["plot"]).contains("type `kadenz report`"));
         assert!(said(&["doctr"]).contains("'doctor'"), "as before");
+        let other = said(&["timer", "latency"]);
+        assert!(!other.contains("msg latency"), "{other}");
     }
 
     #[test]
