@@ -297,9 +297,9 @@ fn in_the_background_of_a_terminal_it_goes_on() {
             .spawn()
             .unwrap();
         let answers = || near(&["scan", "--json"]).code == 0;
-        wait_until(answers);
         for _ in 0..10 {
-            assert!(answers(), "it was stopped when it read the terminal");
+            // One scan may fail on a busy machine; of a segment that was stopped when it read the terminal, all do.
+            wait_until(answers);
         }
         let number = std::fs::read_to_string(&number).unwrap();
         assert!(started::kill("INT", number.trim()));
