@@ -44,7 +44,7 @@
 //!     inline_loop.pause(pause);
 //! }
 //! let lines = std::iter::from_fn(|| notices.try_next()).map(|it| it.to_string());
-//! assert!(lines.into_iter().any(|it| it.ends_with("(EK1100, 0x1001): PREOP -> SAFEOP")));
+//! assert!(lines.into_iter().any(|it| it.ends_with(", 0x1001): PREOP -> SAFEOP")));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

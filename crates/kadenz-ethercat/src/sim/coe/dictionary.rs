@@ -247,12 +247,7 @@ impl Dictionary {
     ///
     /// # Errors
     /// The reason of a refusal; the value stays.
-    pub(crate) fn write(
-        &mut self,
-        address: Address,
-        state: State,
-        value: &[u8],
-    ) -> Result<(), Abort> {
+    pub fn write(&mut self, address: Address, state: State, value: &[u8]) -> Result<(), Abort> {
         self.check(address, state, value)?;
         let range = self.entry(address)?.range();
         let target = &mut self.values[range];
