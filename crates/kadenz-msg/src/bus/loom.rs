@@ -10,7 +10,7 @@ use super::subscription::SubscriptionOptions;
 use super::subscription_core::SubscriptionCore;
 use crate::arrival::{Arrival, MessageInfo, Payload};
 use crate::channel::Pattern;
-use crate::provider::{Inlet, More, ProviderError, ReceiveError, Received, Take, Wait, Wake};
+use crate::provider::{Inlet, ProviderError, ReceiveError, Received, Take, Wait, Wake};
 use crate::sync::{Arc, Lock, Thread, thread};
 
 /// A wire of names alone.
