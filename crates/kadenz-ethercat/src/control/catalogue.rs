@@ -153,7 +153,7 @@ impl Catalogue {
     /// (CiA 402-2, 0x60FE): only the axis may set it, as another program would hold an axis that moves, or let
     /// one drop.
     #[must_use]
-    pub(crate) fn has_brake(&self, item: &Item) -> bool {
+    pub fn has_brake(&self, item: &Item) -> bool {
         let is_moved = |it: &Item| it.device == item.device && it.axis;
         item.direction == Direction::Outputs
             && item.index == DIGITAL_OUTPUTS

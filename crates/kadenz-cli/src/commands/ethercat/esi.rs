@@ -89,7 +89,9 @@ fn pdos(text: &str) -> Result<DeviceChoice, String> {
         || format!("`{text}` chooses no PDOs; write a device and its PDOs: 8=0x1601,0x1A00");
     let (device, pdos) = text.split_once('=').ok_or_else(refused)?;
     let device = device.parse()?;
-    let pdos = pdos.split(',').map(|it| number::hexadecimal(it.trim()));
+    let pdos = pdos
+        .split(',')
+        .map(|it| number::hexadecimal::<u16>(it.trim()));
     let pdos: Option<Vec<u16>> = pdos.collect();
     let pdos = Some(pdos.ok_or_else(refused)?);
     let choice = Choice { pdos, mode: None };
