@@ -17,7 +17,8 @@ pub(crate) fn print(mut error: clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-/// Commands of other tools, alone or in a group on messages or packets, and what to type instead: the resemblance of words suggests others.
+/// Commands of other tools, alone or in a group on messages or packets, and what to type instead: the resemblance of
+/// words suggests others.
 const KNOWN_ELSEWHERE: [(&str, &str, &str); 13] = [
     ("record", "record messages", "log record"),
     ("play", "play recorded messages", "log play"),

@@ -155,6 +155,7 @@ fn a_device_carries_the_pdos_that_were_chosen_in_its_vendor_s_file() {
 fn a_loop_on_the_reference_clock_records_its_offset_and_what_comes_after_the_warm_up() {
     let folder = tempfile::tempdir().unwrap();
     let run = Recording::create(folder.path().join("run")).unwrap();
+    let run = run.keep_samples();
     let builder = Network::sim(10).unwrap().cycle("500Hz").unwrap();
     let (builder, events) = heard(builder.reference_clock());
     let builder = builder.warm_up(200 * MS).duration(400 * MS);
@@ -173,6 +174,7 @@ fn a_loop_on_the_reference_clock_records_its_offset_and_what_comes_after_the_war
         assert!((1..250).contains(&count(name)), "{name}: {report}");
     }
     assert!(count("clock-offset") > 0 && count("clock-drift") > 0);
+    assert!(folder.path().join("run/wake-up.samples.arrow").exists());
 }
 
 #[test]

@@ -35,7 +35,8 @@ type Judged<'a> = (&'a SeriesSummary, Verdict);
 
 impl Headline {
     /// The headline of a run. In a check the series with the requested tuning and the round trips decide, in any other
-    /// run every series with a deadline. Lost packets decide as [`MaxLoss`](kadenz_record::run::network::MaxLoss) permits them.
+    /// run every series with a deadline. Lost packets decide as
+    /// [`MaxLoss`](kadenz_record::run::network::MaxLoss) permits them.
     ///
     /// ```
     /// use kadenz_report::summary::Summary;

@@ -331,4 +331,23 @@ mod tests {
         assert!(!text.contains("<="));
         assert!(!trend(&runs).contains("coarse"));
     }
+
+    #[test]
+    fn a_figure_that_differs_without_an_arrow_is_explained() {
+        let runs = ["a", "b"].map(|name| {
+            let series = series_of(named("hiccup", Kind::Hiccup), &[(150_000, 200_000)]);
+            run_of(name, vec![series])
+        });
+        let shown = |significant| {
+            let mut compared = Comparison::new(&runs, &CompareOptions::default());
+            let figure = &mut compared.series[0].candidates[0].figures[0];
+            figure.interval = Ok((11.7, 11.8));
+            figure.significant = significant;
+            comparison(&compared, &runs).markdown()
+        };
+        let explained = "the runs are too short for so many figures";
+        assert!(shown(None).contains(explained), "{}", shown(None));
+        assert!(shown(Some(false)).contains(explained));
+        assert!(!shown(Some(true)).contains(explained));
+    }
 }

@@ -412,7 +412,7 @@ impl<'a> NetworkBuilder<'a> {
     }
 
     /// Sends events for the user during bring-up and while the loop runs, for example
-    /// `lost: 8 (left knee), link down at port 1 of 7 (left hip pitch)`; never while the loop runs on its thread.
+    /// `lost: 8 (left knee), link down at port 1 of 7 (left hip pitch)`; never in the cycles of the loop.
     pub fn on_event(
         mut self,
         listener: impl Fn(&NetworkEvent<'_>) + Send + Sync + 'static,

@@ -218,6 +218,21 @@ fn another_thread_reads_and_writes_objects_while_the_loop_runs_and_not_after_it(
 }
 
 #[test]
+fn a_request_of_a_network_whose_loop_never_runs_ends_with_it() {
+    let net = network();
+    let monitor = net.monitor();
+    let (done, result) = std::sync::mpsc::sync_channel(1);
+    let request = std::thread::spawn(move || {
+        let _ = done.send(monitor.read_object::<u32>("waist yaw", 0x6065));
+    });
+    drop(net);
+    let read = result.recv_timeout(std::time::Duration::from_secs(60));
+    let refused = read.expect("it waits").unwrap_err().to_string();
+    assert!(refused.contains("the loop has ended"), "{refused}");
+    request.join().unwrap();
+}
+
+#[test]
 fn two_handles_on_one_output_set_one_value() {
     let net = network();
     let mut values = SharedValues::default();
