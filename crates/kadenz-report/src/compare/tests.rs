@@ -131,9 +131,11 @@ fn spells_widen_the_interval() {
 #[test]
 fn a_ratio_whose_bound_is_beyond_the_sample_has_no_interval_and_decides_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let run =
-        |name: &str, centre: f64| write_run(&folder.path().join(name), "wakeup", 52, centre, 20.0);
-    let runs = [run("before", 50_000.0), run("after", 600_000.0)];
+    // Of the baseline alone: it had a slow stretch, the candidate is slow throughout.
+    let runs = [("before", 50_000.0, 20.0), ("after", 12_000_000.0, 1.0)];
+    let runs = runs.map(|(name, centre, spell)| {
+        write_run(&folder.path().join(name), "wakeup", 52, centre, spell)
+    });
     let comparison = Comparison::new(&runs, &CompareOptions::default());
     for figure in &comparison.series[0].candidates[0].figures {
         let bounded = figure
