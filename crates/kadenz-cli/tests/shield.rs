@@ -107,8 +107,9 @@ fn files(
     }
 }
 
-/// The control group and the allowed CPUs of each thread. Interrupt threads follow their interrupt by themselves when
-/// the next one comes.
+/// The control group and the allowed CPUs of each thread whose CPUs the kernel does not change by itself: interrupt
+/// threads follow their interrupt when the next one comes, and a worker of the workqueues that ends takes the CPUs that
+/// the workqueues have then (`unbind_worker` in Linux), those under the shield too. Rescuers, `kworker/R-`, stay.
 fn threads(all: &mut BTreeMap<String, String>) {
     for process in numbered("/proc") {
         for task in numbered(&format!("/proc/{process}/task")) {
@@ -133,8 +134,9 @@ fn threads(all: &mut BTreeMap<String, String>) {
             let group = groups
                 .lines()
                 .find(|line| line.contains(":cpuset:") || line.starts_with("0::"));
-            if !name.contains("irq/") {
-                let key = format!("thread {task} since {}", start.unwrap_or_default());
+            let is_worker = name.contains("kworker/") && !name.contains("kworker/R-");
+            if !name.contains("irq/") && !is_worker {
+                let key = format!("thread {task} since {}: {name}", start.unwrap_or_default());
                 all.insert(key, format!("{cpus} in {}", group.unwrap_or_default()));
             }
         }
