@@ -26,6 +26,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(5);
 /// How long an error that was acknowledged may stand, where firmware has to look first.
 const GRACE: Duration = Duration::from_millis(100);
 
+/// Eight FMMUs, or sixteen sync managers: a frame has room for their datagram beside a cycle of 125 us.
+const CLEARED_AT_ONCE: [u8; 128] = [0; 128];
+
 /// The next task for a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Task {
@@ -227,8 +230,8 @@ impl SegmentSupervisor {
         let share = self.watched[device].share.clone();
         let prepared = self.device_table.try_with(device, |it| match (from, to) {
             (State::Init, State::PreOp) => {
-                batch.together();
                 clear(batch, it);
+                batch.together();
                 let first = batch.next();
                 mailboxes(batch, it);
                 Ok(first)
@@ -282,15 +285,20 @@ impl SegmentSupervisor {
     }
 }
 
-/// Clears an earlier configuration. Not every controller has all of these registers.
+/// Clears an earlier configuration. Not every controller has all of these registers. What one frame need not carry
+/// as a whole are groups of their own, so that their frames fit beside the process data of a short cycle.
 fn clear(batch: &mut Batch, device: &SubDevice) {
-    let fmmus = vec![0; usize::from(device.fmmus.min(16)) * usize::from(FMMU_SIZE)];
-    let managers = usize::from(device.sync_managers.min(16)) * usize::from(SYNC_MANAGER_SIZE);
-    for (register, bytes) in [(FMMU, fmmus), (SYNC_MANAGER, vec![0; managers])] {
-        if !bytes.is_empty() {
-            batch.write(device.target(), register, &bytes);
+    let fmmus = u16::from(device.fmmus.min(Hardware::MAX)) * FMMU_SIZE;
+    let managers = u16::from(device.sync_managers.min(Hardware::MAX)) * SYNC_MANAGER_SIZE;
+    for (register, length) in [(FMMU, fmmus), (SYNC_MANAGER, managers)] {
+        for start in (0..length).step_by(CLEARED_AT_ONCE.len()) {
+            let rest = usize::from(length - start);
+            let zeros = &CLEARED_AT_ONCE[..rest.min(CLEARED_AT_ONCE.len())];
+            batch.together();
+            batch.write(device.target(), register + start, zeros);
         }
     }
+    batch.together();
     for (register, value) in WATCHDOG_DEFAULTS {
         batch.write(device.target(), register, &value.to_le_bytes());
     }

@@ -104,6 +104,16 @@ impl Rig {
         port.segment_mut().inject(fault, now);
     }
 
+    /// The most bytes of datagrams in a frame of what the supervisor does.
+    fn measuring(&mut self, act: impl FnOnce(&mut SegmentSupervisor, &mut Measuring<'_>)) -> usize {
+        let mut exchange = Measuring {
+            inline_loop: &mut self.inline_loop,
+            most: 0,
+        };
+        act(&mut self.supervisor, &mut exchange);
+        exchange.most
+    }
+
     fn power_cycle(&mut self, position: usize, ns: u64) {
         self.inject(position, |device| WireFault::PowerCycle(device, ns));
         self.run(Duration::from_nanos(ns));
@@ -265,17 +275,37 @@ fn an_unknown_device_is_taken_out_by_frames_for_which_a_short_cycle_has_room() {
     assert_ne!(fmmus(&mut rig), [0; 256]);
     let settings = SupervisorSettings::for_cycle(Duration::from_micros(125));
     rig.supervisor = rig.supervisor.with_settings(settings);
-    let mut exchange = Measuring {
-        inline_loop: &mut rig.inline_loop,
-        most: 0,
-    };
-    let left = rig.supervisor.leave_unconfigured(&mut exchange, station);
-    left.unwrap();
-    assert!((1..=settings.frame_bytes).contains(&exchange.most));
+    let most = rig.measuring(|supervisor, exchange| {
+        supervisor.leave_unconfigured(exchange, station).unwrap();
+    });
+    assert!((1..=settings.frame_bytes).contains(&most));
     rig.inline_loop.pause(MS);
     assert_eq!(fmmus(&mut rig), [0; 256]);
     let status = Registers::by(&mut rig.inline_loop).get_u16(target, AL_STATUS);
     assert_eq!(AlStatus(status.unwrap()), AlStatus::new(State::Init, false));
+}
+
+#[test]
+fn a_known_device_recovers_by_frames_for_which_a_short_cycle_has_room() {
+    let mut rig = Rig::in_op();
+    let settings = SupervisorSettings::for_cycle(Duration::from_micros(125));
+    rig.supervisor = rig.supervisor.with_settings(settings);
+    let station = Configured(rig.supervisor.watched[7].label.station);
+    let left = rig
+        .supervisor
+        .leave_unconfigured(&mut rig.inline_loop, station);
+    left.unwrap();
+    let recoveries = rig.recoveries()[7];
+    let most = rig.measuring(|supervisor, exchange| {
+        let end = exchange.now() + MS * 2_000;
+        while exchange.now() < end {
+            let pause = supervisor.step(exchange).unwrap();
+            exchange.pause(pause);
+        }
+    });
+    rig.until_well("after INIT");
+    assert_eq!(rig.recoveries()[7], recoveries + 1);
+    assert!((1..=settings.frame_bytes).contains(&most), "{most} bytes");
 }
 
 /// A way on which all devices report `invalid` frames at port 0, and as many errors of the application's
