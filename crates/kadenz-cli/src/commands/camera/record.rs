@@ -14,7 +14,7 @@ use kadenz::report::numbers;
 
 use super::ReaderOption;
 use crate::commands::outcome::{self, OutcomeOptions};
-use crate::options::{Defaults, MeasureOptions, Progress, Span};
+use crate::options::{Defaults, MeasureOptions, Span};
 use crate::output::{self, Outcome};
 
 /// Measure how old a camera's frames are when a program has them
@@ -208,9 +208,8 @@ pub(super) fn take(
     }
     let stop = measure.stop()?;
     let folder = measuring.session.out.clone();
-    {
-        let mut progress = Progress::new("taking frames", Some(plan.duration));
-        experiment(cameras, plan, &measuring, &stop, &mut progress)?;
-    }
+    outcome::measured("taking frames", Some(plan.duration), &folder, |progress| {
+        experiment(cameras, plan, &measuring, &stop, progress)
+    })?;
     outcome::report_run(&OutcomeOptions::of(&folder, measure))
 }

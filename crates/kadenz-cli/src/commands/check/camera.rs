@@ -10,7 +10,8 @@ use kadenz::lab::camera::{CameraPlan, experiment};
 use kadenz::lab::check::CheckPlan;
 use kadenz::lab::stop::Stop;
 
-use crate::options::{Progress, Span, waiting};
+use crate::commands::outcome;
+use crate::options::{Span, waiting};
 
 /// Camera that the check includes.
 #[derive(Clone, Debug, Args)]
@@ -71,8 +72,9 @@ impl CameraOption {
             advise: true,
         };
         let camera = open(camera)?;
-        let mut progress = Progress::new("taking frames", Some(taking.duration));
-        experiment(camera, &taking, &measuring, stop, &mut progress)?;
+        outcome::measured("taking frames", Some(taking.duration), &out, |progress| {
+            experiment(camera, &taking, &measuring, stop, progress)
+        })?;
         Ok(Some(out))
     }
 }
