@@ -349,6 +349,15 @@ fn warnings(receiver: &Receiver) -> Vec<Warning> {
         warnings.push(Warning::new("overslept", text, Some(remedy)));
     }
     warnings.extend(receiver.sent_measurements().and_then(not_sent_warning));
+    let unreported = receiver.unreported_departures();
+    if unreported > 0 {
+        let text = format!(
+            "the receiving thread stood still for so long that {unreported} departures could not be noted: the packets \
+             of those beats, and their answers, are in no count and no series"
+        );
+        let remedy = "leave the receiving thread a CPU, or lower the rate";
+        warnings.push(Warning::new("unreported", text, Some(remedy)));
+    }
     if let Some(stack) = receiver.stack.as_ref().filter(|stack| stack.unsplit > 0) {
         let text = format!(
             "of {} answers the parts of the time are unknown: their stamps were missing, or the wall \

@@ -284,6 +284,11 @@ impl Receiver {
         }
     }
 
+    /// How many departures the sender could not report, because this thread had not taken the earlier ones.
+    pub(super) fn unreported_departures(&self) -> u64 {
+        self.announced.dropped()
+    }
+
     /// Takes the sender's departures. The sender announces a packet before it sends it, so that every answer belongs to
     /// a known packet.
     fn take_departures(&mut self) {

@@ -322,6 +322,11 @@ impl Announced {
         self.ring.pop().map(Departure::from)
     }
 
+    /// How many events found no room.
+    pub(super) fn dropped(&self) -> u64 {
+        self.ring.dropped()
+    }
+
     /// Whether nothing more will be sent: all events are in the ring by now.
     pub(super) fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Acquire)
@@ -414,6 +419,7 @@ mod tests {
             refused: 0,
         };
         while announcer.announce(left) {}
+        assert_eq!(announced.dropped(), 1);
         assert!(!announced.is_over());
         announcer.over();
         assert!(announced.is_over());
