@@ -7,7 +7,7 @@ import { picture } from "../stage.js";
 /** Pages with every kind of section, and the widths of a telephone, a tablet and a desk. */
 const READ = ["check", "missed", "compare", "trend", "network", "night", "matrix", "partial", "sparse", "hostile"];
 const WIDTHS = [390, 768, 1400];
-const MOST_HIGH = 6000;
+const MAX_HEIGHT_PX = 6000;
 
 const plain = (text) => text.replaceAll("\u00a0", " ").trim();
 const openAll = (page) =>
@@ -103,7 +103,7 @@ export const tests = {
     for (const name of ["check", "missed"]) {
       const page = await open(name, { viewport: { width: 1400, height: 900 } });
       const high = await page.evaluate(() => document.documentElement.scrollHeight);
-      assert.ok(high < MOST_HIGH, `${name}: ${high} px`);
+      assert.ok(high < MAX_HEIGHT_PX, `${name}: ${high} px`);
       assert.equal(await page.locator("#tuning details").evaluate((it) => it.open), false);
       await page.context().close();
     }
