@@ -4,8 +4,9 @@
 use super::device::SubDevice;
 use super::exchange::Registers;
 use super::mailbox::Mail;
+use super::mapping::{MappedEntry, MappedPdo};
 use super::sdo::{self, SdoError};
-use crate::wire::coe::{Address, object};
+use crate::wire::coe::{Address, DataType, object};
 use crate::wire::sii::{Direction, Image};
 
 /// An entry of a PDO's mapping.
@@ -17,26 +18,21 @@ pub(crate) struct AssignedEntry {
     pub bits: u8,
 }
 
-/// An assigned PDO.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct AssignedPdo {
-    /// The index of its object in the dictionary.
-    pub index: u16,
-    /// Its entries, one behind the other, bit by bit.
-    pub entries: Vec<AssignedEntry>,
-}
-
-impl AssignedPdo {
-    /// Bits of all entries.
-    #[must_use]
-    pub(crate) fn bits(&self) -> u32 {
-        self.entries.iter().map(|it| u32::from(it.bits)).sum()
+impl From<AssignedEntry> for MappedEntry {
+    /// Without a name and a type.
+    fn from(AssignedEntry { address, bits }: AssignedEntry) -> Self {
+        Self {
+            address: (address.index != 0).then_some(address),
+            bits,
+            data_type: None,
+            name: String::new(),
+        }
     }
 }
 
 /// Reads the PDOs of a SyncManager, in PREOP or higher, one behind the other. By CoE where the SubDevice
 /// has it, as the mapping may differ from the default. Parts that the SubDevice refuses to tell, often all
-/// of them where the process data is fixed, come from its SII. Waits, allocates.
+/// of them where the process data is fixed, come from its SII, with its names. Waits, allocates.
 ///
 /// # Errors
 /// [`SdoError`], for example for a PDO that neither the SubDevice nor its SII describes.
@@ -45,7 +41,7 @@ pub(crate) fn read(
     device: &mut SubDevice,
     manager: u8,
     direction: Direction,
-) -> Result<Vec<AssignedPdo>, SdoError> {
+) -> Result<Vec<MappedPdo>, SdoError> {
     let known = by_sii(&device.sii, direction);
     if device.has_coe() {
         let mut mail = device.mail()?;
@@ -114,10 +110,14 @@ fn pdo(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
     index: u16,
-    known: &[(u8, AssignedPdo)],
-) -> Result<AssignedPdo, SdoError> {
+    known: &[(u8, MappedPdo)],
+) -> Result<MappedPdo, SdoError> {
     match entries(registers, mail, index) {
-        Ok(entries) => Ok(AssignedPdo { index, entries }),
+        Ok(entries) => Ok(MappedPdo {
+            index,
+            name: String::new(),
+            entries: entries.into_iter().map(MappedEntry::from).collect(),
+        }),
         Err(error) if error.abort().is_some() => {
             let in_sii = known.iter().find(|it| it.1.index == index);
             in_sii.map(|it| it.1.clone()).ok_or(error)
@@ -126,19 +126,25 @@ fn pdo(
     }
 }
 
-/// Every PDO that the SII knows, with the SyncManager that carries it by default.
-fn by_sii(sii: &[u8], direction: Direction) -> Vec<(u8, AssignedPdo)> {
+/// Every PDO that the SII knows, assigned or not, with the SyncManager that carries it by default.
+pub(super) fn by_sii(sii: &[u8], direction: Direction) -> Vec<(u8, MappedPdo)> {
     let Ok(image) = Image::of(sii) else {
         return Vec::new();
     };
+    let text = |number: u8| image.string(number).map(|it| it.to_string());
     let pdos = image.pdos(direction).map(|pdo| {
-        let entries = pdo.entries.map(|it| AssignedEntry {
-            address: Address::new(it.index, it.sub),
+        let entries = pdo.entries.map(|it| MappedEntry {
+            address: (it.index != 0).then(|| Address::new(it.index, it.sub)),
             bits: it.bits,
+            data_type: (it.data_type != 0).then(|| DataType(u16::from(it.data_type))),
+            name: text(it.name).unwrap_or_default(),
         });
-        let index = pdo.header.index;
-        let entries = entries.collect();
-        (pdo.header.sync_manager, AssignedPdo { index, entries })
+        let mapped = MappedPdo {
+            index: pdo.header.index,
+            name: text(pdo.header.name).unwrap_or_default(),
+            entries: entries.collect(),
+        };
+        (pdo.header.sync_manager, mapped)
     });
     pdos.collect()
 }

@@ -1,9 +1,10 @@
 //! Configures a SubDevice from INIT to SAFEOP: mailboxes, process data, and the FMMUs that map it.
 
-use super::assignment::{self, AssignedPdo};
+use super::assignment;
 use super::device::{Piece, ProcessData, SubDevice};
 use super::exchange::{ExchangeError, ExchangeResult, Registers};
 use super::layout::Share;
+use super::mapping::MappedPdo;
 use super::sdo::SdoError;
 use super::states::{self, StateError};
 use crate::wire::register::{FMMU, FMMU_SIZE, SII_CONFIGURATION};
@@ -78,7 +79,7 @@ pub fn read_process_data(
             continue;
         };
         let pdos = assignment::read(registers, device, number, direction)?;
-        let bits: u32 = pdos.iter().map(AssignedPdo::bits).sum();
+        let bits: u32 = pdos.iter().map(MappedPdo::bits).sum();
         let length = u16::try_from(bits.div_ceil(8)).unwrap_or(u16::MAX);
         if length > 0 {
             data.add(number, direction, default, length);

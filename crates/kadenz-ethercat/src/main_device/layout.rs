@@ -17,8 +17,8 @@ pub struct Demand {
     pub inputs: u16,
 }
 
-/// The place of a SubDevice's process data.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The place of a SubDevice's process data; by default at the beginning of all images.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Share {
     /// The frame that carries it; `None` for a SubDevice without process data.
     pub frame: Option<usize>,

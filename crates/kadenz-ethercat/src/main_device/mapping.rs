@@ -40,6 +40,14 @@ pub struct MappedPdo {
     pub entries: Vec<MappedEntry>,
 }
 
+impl MappedPdo {
+    /// Bits of all entries.
+    #[must_use]
+    pub fn bits(&self) -> u32 {
+        self.entries.iter().map(|it| u32::from(it.bits)).sum()
+    }
+}
+
 /// The mapping of one SyncManager.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MappedManager {
@@ -55,8 +63,7 @@ impl MappedManager {
     /// Bits of all entries.
     #[must_use]
     pub fn bits(&self) -> u32 {
-        let entries = self.pdos.iter().flat_map(|it| &it.entries);
-        entries.map(|it| u32::from(it.bits)).sum()
+        self.pdos.iter().map(MappedPdo::bits).sum()
     }
 }
 
@@ -75,10 +82,10 @@ pub fn read(
     let mut managers = Vec::new();
     let mut asks = true;
     for known in by_sii {
-        let names = pdos_of(&device.sii, known.direction);
+        let names = assignment::by_sii(&device.sii, known.direction);
         let pdos = assignment::read(registers, device, known.number, known.direction)?;
         let mut mail = device.mail().map_err(SdoError::from)?;
-        let pdos = pdos.iter();
+        let pdos = pdos.into_iter();
         let pdos = pdos
             .map(|it| named(registers, &mut mail, it, &names, &mut asks))
             .collect();
@@ -98,39 +105,15 @@ fn by_sii(sii: &[u8]) -> Vec<MappedManager> {
     let numbered = (0_u8..16).zip(image.sync_managers());
     let managers = numbered.filter_map(|(number, default)| {
         let direction = default.usage.direction()?;
-        let of_it = image
-            .pdos(direction)
-            .zip(pdos_of(sii, direction))
-            .filter(|(it, _)| it.header.sync_manager == number);
+        let pdos = assignment::by_sii(sii, direction).into_iter();
+        let pdos = pdos.filter(|(manager, _)| *manager == number);
         Some(MappedManager {
             number,
             direction,
-            pdos: of_it.map(|(_, pdo)| pdo).collect(),
+            pdos: pdos.map(|(_, pdo)| pdo).collect(),
         })
     });
     managers.collect()
-}
-
-/// Every PDO in the SII, assigned or not.
-fn pdos_of(sii: &[u8], direction: Direction) -> Vec<MappedPdo> {
-    let Ok(image) = Image::of(sii) else {
-        return Vec::new();
-    };
-    let text = |number: u8| image.string(number).map(|it| it.to_string());
-    let pdos = image.pdos(direction).map(|pdo| MappedPdo {
-        index: pdo.header.index,
-        name: text(pdo.header.name).unwrap_or_default(),
-        entries: pdo
-            .entries
-            .map(|it| MappedEntry {
-                address: (it.index != 0).then(|| Address::new(it.index, it.sub)),
-                bits: it.bits,
-                data_type: (it.data_type != 0).then(|| DataType(u16::from(it.data_type))),
-                name: text(it.name).unwrap_or_default(),
-            })
-            .collect(),
-    });
-    pdos.collect()
 }
 
 /// A PDO with the names and types of its entries: from the SII, else from the object dictionary. `asks` becomes false
@@ -138,21 +121,16 @@ fn pdos_of(sii: &[u8], direction: Direction) -> Vec<MappedPdo> {
 fn named(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
-    pdo: &assignment::AssignedPdo,
-    names: &[MappedPdo],
+    mut pdo: MappedPdo,
+    names: &[(u8, MappedPdo)],
     asks: &mut bool,
 ) -> MappedPdo {
-    let known = names.iter().find(|it| it.index == pdo.index);
-    let mut entry = |it: &assignment::AssignedEntry| {
-        let address = (it.address.index != 0).then_some(it.address);
-        let mut entry = MappedEntry {
-            address,
-            bits: it.bits,
-            data_type: None,
-            name: String::new(),
-        };
-        let in_sii = known.and_then(|it| it.entries.iter().find(|it| it.address == address));
-        match (in_sii, address) {
+    let known = names.iter().find(|(_, it)| it.index == pdo.index);
+    let known = known.map(|(_, it)| it);
+    for entry in &mut pdo.entries {
+        let mut in_sii = known.into_iter().flat_map(|it| &it.entries);
+        let in_sii = in_sii.find(|it| it.address == entry.address);
+        match (in_sii, entry.address) {
             (Some(known), _) => {
                 (entry.data_type, entry.name) = (known.data_type, known.name.clone());
             }
@@ -166,13 +144,9 @@ fn named(
             },
             (None, _) => {}
         }
-        entry
-    };
-    MappedPdo {
-        index: pdo.index,
-        name: known.map(|it| it.name.clone()).unwrap_or_default(),
-        entries: pdo.entries.iter().map(&mut entry).collect(),
     }
+    pdo.name = known.map(|it| it.name.clone()).unwrap_or_default();
+    pdo
 }
 
 /// An entry with its place in the process data of a segment.

@@ -100,7 +100,7 @@ pub struct Position(pub u16);
 pub struct Configured(pub u16);
 
 /// A byte of the logical memory that FMMUs map.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Logical(pub u32);
 
 /// The address field, without the command that says how to read it.

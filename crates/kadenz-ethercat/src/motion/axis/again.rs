@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use super::commission::{CommissionError, settle};
-use super::mapping::{self, Mapping};
+use super::mapping;
 use super::units::Units;
 use super::{Axis, Control};
 use crate::main_device::device::SubDevice;
 use crate::main_device::exchange::Registers;
+use crate::main_device::mapping::PlacedEntry;
 use crate::main_device::sdo;
 use crate::wire::Configured;
 use crate::wire::coe::Address;
@@ -24,7 +25,7 @@ pub struct DriveSetup {
     cycle: Duration,
     /// Objects that assign PDOs, and the PDOs that they held.
     lists: Vec<(u16, Vec<u16>)>,
-    mapping: Mapping,
+    mapped: Vec<PlacedEntry>,
     units: Units,
 }
 
@@ -39,13 +40,13 @@ impl DriveSetup {
         axis: &Axis,
         cycle: Duration,
     ) -> Result<Self, CommissionError> {
-        let mapping = Mapping::learn(registers, device)?;
+        let mapped = mapping::learn(registers, device)?;
         Ok(Self {
             station: device.station,
             control: axis.control(),
             cycle,
             lists: mapping::lists(registers, device)?,
-            mapping,
+            mapped,
             units: *axis.units(),
         })
     }
@@ -67,9 +68,9 @@ impl DriveSetup {
         registers: &mut Registers<'_>,
         device: &mut SubDevice,
     ) -> Result<(), CommissionError> {
-        if Mapping::learn(registers, device)? != self.mapping {
+        if mapping::learn(registers, device)? != self.mapped {
             self.assign(registers, device)?;
-            if Mapping::learn(registers, device)? != self.mapping {
+            if mapping::learn(registers, device)? != self.mapped {
                 return Err(CommissionError::Changed("mapping"));
             }
         }
@@ -137,7 +138,7 @@ mod tests {
         let refused = other.restore(&mut registers, drive).unwrap_err();
         assert!(refused.to_string().contains("gear ratio"), "{refused}");
         let mut other = setup;
-        other.mapping.inputs.pop();
+        other.mapped.pop();
         let refused = other.restore(&mut registers, drive);
         assert!(matches!(refused, Err(CommissionError::Changed("mapping"))));
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::mapping::{self, Mapping};
+use super::mapping;
 use super::preset::Presets;
 use super::units::{UnitSettings, Units};
 use super::{Axis, Control, Fields};
@@ -11,10 +11,12 @@ use crate::main_device::configure::{self, ConfigureError};
 use crate::main_device::device::SubDevice;
 use crate::main_device::exchange::Registers;
 use crate::main_device::mailbox::Mail;
+use crate::main_device::mapping::PlacedEntry;
 use crate::main_device::sdo::{self, SdoError, optional};
 use crate::wire::cia402::object;
 use crate::wire::coe::Address;
 use crate::wire::coe::object::assignment;
+use crate::wire::sii::Direction;
 
 /// First and last PDO in which to look for the required objects.
 const PDOS: std::ops::RangeInclusive<u16> = 0x1600..=0x160F;
@@ -118,15 +120,15 @@ pub fn commission(
     cycle: Duration,
 ) -> Result<Axis, CommissionError> {
     let target = target(control);
-    let mut mapping = Mapping::learn(registers, device)?;
-    let has = |mapping: &Mapping, index| mapping.outputs.iter().any(|it| it.address.index == index);
-    if !has(&mapping, object::CONTROLWORD) || !has(&mapping, target) {
+    let mut mapped = mapping::learn(registers, device)?;
+    let lacks = |index| mapping::find(&mapped, Direction::Outputs, index).is_none();
+    if lacks(object::CONTROLWORD) || lacks(target) {
         assign(registers, device, target)?;
         configure::read_process_data(registers, device)?;
-        mapping = Mapping::learn(registers, device)?;
+        mapped = mapping::learn(registers, device)?;
     }
-    let fields = fields(&mapping, target)?;
-    let presets = Presets::read(registers, device, &mapping)?;
+    let fields = fields(&mapped, target)?;
+    let presets = Presets::read(registers, device, &mapped)?;
     let mut mail = mapping::mail(device)?;
     settle(registers, &mut mail, control, cycle)?;
     let units = Units::read(registers, &mut mail)?;
@@ -160,9 +162,9 @@ fn target(control: Control) -> u16 {
     }
 }
 
-fn fields(mapping: &Mapping, target: u16) -> Result<Fields, CommissionError> {
-    let output = |index| mapping::field(&mapping.outputs, index);
-    let input = |index| mapping::field(&mapping.inputs, index);
+fn fields(mapped: &[PlacedEntry], target: u16) -> Result<Fields, CommissionError> {
+    let output = |index| mapping::field(mapped, Direction::Outputs, index);
+    let input = |index| mapping::field(mapped, Direction::Inputs, index);
     let needed = |index| CommissionError::NotMapped(index);
     Ok(Fields {
         controlword: output(object::CONTROLWORD)?.ok_or(needed(object::CONTROLWORD))?,

@@ -1,9 +1,13 @@
 //! The layout of a device's process data, as the device reports it.
 
-use crate::main_device::assignment::{self, AssignedEntry};
+use std::iter::repeat;
+
+use crate::main_device::assignment;
 use crate::main_device::device::{Piece, SubDevice};
 use crate::main_device::exchange::Registers;
+use crate::main_device::layout::Share;
 use crate::main_device::mailbox::Mail;
+use crate::main_device::mapping::{MappedManager, PlacedEntry, placed};
 use crate::main_device::sdo::SdoError;
 use crate::wire::coe::{Address, object};
 use crate::wire::sii::Direction;
@@ -11,42 +15,33 @@ use crate::wire::sii::Direction;
 use super::Field;
 use super::commission::CommissionError;
 
-/// An object in process data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Mapped {
-    /// The object and sub-index; index 0 for a gap.
-    pub address: Address,
-    /// The length of the object in bits.
-    pub bits: u8,
-    /// Its first bit in the device's outputs or inputs.
-    pub at: usize,
-}
-
-/// All mapped objects of a device.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Mapping {
-    /// Objects that the MainDevice writes.
-    pub outputs: Vec<Mapped>,
-    /// Objects that the MainDevice reads.
-    pub inputs: Vec<Mapped>,
-}
-
-impl Mapping {
-    /// Reads the mapping of a device in PREOP or higher. Waits, allocates.
-    ///
-    /// # Errors
-    /// [`CommissionError`]: the device has no CoE, or its answer is an error.
-    pub(crate) fn learn(
-        registers: &mut Registers<'_>,
-        device: &mut SubDevice,
-    ) -> Result<Self, CommissionError> {
-        mail(device)?;
-        let data = device.process_data.clone();
-        Ok(Self {
-            outputs: objects(registers, device, &data.outputs, Direction::Outputs)?,
-            inputs: objects(registers, device, &data.inputs, Direction::Inputs)?,
-        })
+/// Reads the places of all mapped entries of a device in PREOP or higher, in its own outputs and inputs, so that two of
+/// them compare equal where the layout is the same: without names and types, which not every answer has. Waits,
+/// allocates.
+///
+/// # Errors
+/// [`CommissionError`]: the device has no CoE, or its answer is an error.
+pub(super) fn learn(
+    registers: &mut Registers<'_>,
+    device: &mut SubDevice,
+) -> Result<Vec<PlacedEntry>, CommissionError> {
+    mail(device)?;
+    let data = device.process_data.clone();
+    let outputs = data.outputs.iter().zip(repeat(Direction::Outputs));
+    let inputs = data.inputs.iter().zip(repeat(Direction::Inputs));
+    let mut managers = Vec::new();
+    for (Piece { number, .. }, direction) in outputs.chain(inputs) {
+        managers.push(MappedManager {
+            number: *number,
+            direction,
+            pdos: assignment::read(registers, device, *number, direction)?,
+        });
     }
+    let mut all = placed(0, &managers, &Share::default());
+    for it in &mut all {
+        (it.entry.data_type, it.entry.name) = (None, String::new());
+    }
+    Ok(all)
 }
 
 /// The device's mailboxes, to read and write objects.
@@ -55,27 +50,6 @@ pub(super) fn mail(device: &mut SubDevice) -> Result<Mail<'_>, CommissionError> 
         return Err(CommissionError::NoCoe);
     }
     Ok(device.mail().map_err(SdoError::from)?)
-}
-
-fn objects(
-    registers: &mut Registers<'_>,
-    device: &mut SubDevice,
-    pieces: &[Piece],
-    direction: Direction,
-) -> Result<Vec<Mapped>, CommissionError> {
-    let mut all = Vec::new();
-    let mut start = 0;
-    for piece in pieces {
-        let mut at = start;
-        let pdos = assignment::read(registers, device, piece.number, direction)?;
-        for AssignedEntry { address, bits } in pdos.into_iter().flat_map(|it| it.entries) {
-            all.push(Mapped { address, bits, at });
-            at += usize::from(bits);
-        }
-        // Each SyncManager's data begins with a byte of its own.
-        start += usize::from(piece.manager.length) * 8;
-    }
-    Ok(all)
 }
 
 /// The objects that assign PDOs to the device's process data, and the PDOs that each holds.
@@ -95,16 +69,27 @@ pub(super) fn lists(
     Ok(all)
 }
 
+/// The entry of an object; `None` where it is not mapped.
+pub(super) fn find(all: &[PlacedEntry], direction: Direction, index: u16) -> Option<&PlacedEntry> {
+    let is_it = |address: Address| address.index == index;
+    let mut all = all.iter().filter(|it| it.direction == direction);
+    all.find(|it| it.entry.address.is_some_and(is_it))
+}
+
 /// Where an object lies; `None` where it is not mapped.
-pub(super) fn field(all: &[Mapped], index: u16) -> Result<Option<Field>, CommissionError> {
-    let Some(found) = all.iter().find(|it| it.address.index == index) else {
+pub(super) fn field(
+    all: &[PlacedEntry],
+    direction: Direction,
+    index: u16,
+) -> Result<Option<Field>, CommissionError> {
+    let Some(PlacedEntry { bit, entry, .. }) = find(all, direction, index) else {
         return Ok(None);
     };
-    if found.at % 8 != 0 || !matches!(found.bits, 8 | 16 | 32) {
+    if bit % 8 != 0 || !matches!(entry.bits, 8 | 16 | 32) {
         return Err(CommissionError::Unaligned(index));
     }
     Ok(Some(Field {
-        at: found.at / 8,
-        length: usize::from(found.bits / 8),
+        at: bit / 8,
+        length: usize::from(entry.bits / 8),
     }))
 }

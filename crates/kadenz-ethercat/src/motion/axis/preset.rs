@@ -1,12 +1,14 @@
 //! Mapped outputs of a drive that the axis does not write: they keep the values that the drive has.
 
 use super::commission::CommissionError;
-use super::mapping::{self, Mapping};
+use super::mapping;
 use crate::main_device::device::SubDevice;
 use crate::main_device::exchange::Registers;
+use crate::main_device::mapping::PlacedEntry;
 use crate::main_device::sdo::{self, optional};
 use crate::wire::cia402::object;
 use crate::wire::copy_bits;
+use crate::wire::sii::Direction;
 
 /// Commands, which begin with 0: an old target or offset must not move the axis.
 const COMMANDS: [u16; 8] = [
@@ -45,7 +47,7 @@ struct PresetOutput {
     value: Vec<u8>,
 }
 
-/// The values of all mapped outputs that are no commands.
+/// The values of all mapped outputs that are not commands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Presets(Vec<PresetOutput>);
 
@@ -58,27 +60,31 @@ impl Presets {
     pub(super) fn read(
         registers: &mut Registers<'_>,
         device: &mut SubDevice,
-        mapping: &Mapping,
+        mapped: &[PlacedEntry],
     ) -> Result<Self, CommissionError> {
         let mut mail = mapping::mail(device)?;
         let mut all = Vec::new();
-        for it in &mapping.outputs {
-            let of_first = of_first_axis(it.address.index);
-            if it.address.index == 0 || COMMANDS.contains(&of_first) {
+        for it in mapped {
+            let address = it.entry.address;
+            let Some(address) = address.filter(|_| it.direction == Direction::Outputs) else {
+                continue;
+            };
+            let of_first = of_first_axis(address.index);
+            if COMMANDS.contains(&of_first) {
                 continue;
             }
-            let value = sdo::read(registers, &mut mail, it.address, false);
+            let value = sdo::read(registers, &mut mail, address, false);
             match optional(value)? {
                 Some(value) if is_zero(&value) && TORQUE_LIMITS.contains(&of_first) => {
-                    return Err(CommissionError::NoTorque(it.address.index));
+                    return Err(CommissionError::NoTorque(address.index));
                 }
                 Some(value) => all.push(PresetOutput {
-                    at: it.at,
-                    bits: usize::from(it.bits).min(value.len() * 8),
+                    at: it.bit,
+                    bits: usize::from(it.entry.bits).min(value.len() * 8),
                     value,
                 }),
                 None if LIMITS.contains(&of_first) => {
-                    return Err(CommissionError::Limit(it.address.index));
+                    return Err(CommissionError::Limit(address.index));
                 }
                 None => {}
             }
