@@ -249,7 +249,7 @@ fn what_a_device_refuses_is_not_asked_again() {
     let mut exchange = waiting(&mut link);
     let mut registers = Registers::by(&mut exchange);
     configure(&mut registers, &mut found.devices).unwrap();
-    // A coupler is no drive.
+    // A coupler is not a drive.
     let (control, stated) = (Control::Position, UnitSettings::default());
     let coupler = &mut found.devices[0];
     let error = commission(&mut registers, coupler, control, &stated, MS).unwrap_err();

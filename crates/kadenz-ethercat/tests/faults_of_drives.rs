@@ -37,7 +37,7 @@ const EPOCH_NS: u64 = 1_000_000_000_000_000;
 const DEVICES: usize = 10;
 /// A drive in the middle of a leg.
 const DRIVE: usize = 6;
-/// A sensor.
+/// A sensor: it has inputs and no axis.
 const IMU: usize = 3;
 
 /// Playing axes, their loop, its supervisor and a segment, all in one thread.

@@ -78,7 +78,7 @@ impl Ours {
         let mut link = Link::new(port, 1);
         let mut exchange = exchange::BlockingExchange {
             link: &mut link,
-            // A busy computer answers late, which is no fault of the code under test.
+            // A busy computer answers late, which is not a fault of the code under test.
             retry: RetryPolicy {
                 answer: Duration::from_millis(500),
                 tries: 20,

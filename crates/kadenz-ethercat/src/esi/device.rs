@@ -84,7 +84,7 @@ pub(super) fn read(
     Ok(device)
 }
 
-/// Y and H are cables, K is E-bus; a blank is no port.
+/// Y and H are cables, K is E-bus; a blank says that there is no port.
 fn physics(letters: &str) -> ([PortKind; 4], u16) {
     let mut ports = [PortKind::Absent; 4];
     let mut field = 0;
@@ -304,7 +304,7 @@ fn clock(mode: Node<'_, '_>) -> Result<Clock, EsiError> {
     })
 }
 
-/// SYNC1's cycle in ns, where it is no factor of another.
+/// SYNC1's cycle in ns, where it is not a factor of another.
 pub(super) fn sync1_of_its_own(mode: Node<'_, '_>) -> Result<Option<u32>, EsiError> {
     let cycle1_ns: Option<u32> = xml::number_of(mode, "CycleTimeSync1")?;
     Ok(cycle1_ns.filter(|it| *it > 0))

@@ -3,7 +3,7 @@
 /// How many bytes of the beginning may hold the declaration.
 const DECLARATION: usize = 1024;
 
-/// Why a file's bytes are no text.
+/// Why a file's bytes are not text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EncodingError {
     /// The file names an encoding that Kadenz does not read.

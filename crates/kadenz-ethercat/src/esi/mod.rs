@@ -231,7 +231,7 @@ impl Budget {
 
 // Errors of a file.
 
-/// Why a file is no ESI, or a device of it cannot be read.
+/// Why a file is not an ESI file, or a device of it cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EsiError {
     /// The text is not XML.
@@ -257,7 +257,7 @@ pub enum EsiError {
     Number {
         /// The line of the file, from 1.
         line: u32,
-        /// The text that is no number.
+        /// The text that is not a number.
         text: String,
     },
     /// More devices than any real file has.

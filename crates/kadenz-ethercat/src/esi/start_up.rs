@@ -64,7 +64,7 @@ pub(crate) struct UnsupportedMode {
     pub shift_factor: bool,
     /// SYNC0 is to be timed for inputs, by when they are fetched (`Input` of `ShiftTimeSync0`).
     pub for_inputs: bool,
-    /// A cycle of SYNC1 in nanoseconds that is no multiple of SYNC0's.
+    /// A cycle of SYNC1 in nanoseconds that is not a multiple of SYNC0's.
     pub sync1_cycle: bool,
 }
 

@@ -3,7 +3,7 @@
 //! AL control is a mailbox of one value where there is firmware: it takes the next when the application has looked at
 //! the last, and until then an error that was acknowledged stays (Beckhoff's ESC data sheet, section II, register
 //! 0x0120). So after an acknowledgement the MainDevice waits for the error to end before it requests more, and an error
-//! that stood before the request is no answer to it.
+//! that stood before the request is not an answer to it.
 
 use std::time::Duration;
 

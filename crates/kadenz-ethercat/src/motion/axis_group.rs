@@ -287,7 +287,7 @@ impl<'s> AxisGroup<'s> {
         self.runners.iter().all(|it| it.is_played(seconds))
     }
 
-    /// Stops all axes on a fault. Before the axes move, a missing device is no fault; but a drive that holds an axis
+    /// Stops all axes on a fault. Before the axes move, a missing device is not a fault; but a drive that holds an axis
     /// in place must answer, and in time.
     fn watch(&mut self, context: &CycleContext<'_>) {
         let outcome = context.outcome();

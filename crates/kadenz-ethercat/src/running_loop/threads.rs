@@ -158,7 +158,7 @@ impl LoopThreads {
     }
 
     /// Groups the notices of the segment into incidents until the loop ends, and calls `notify` with each. The state
-    /// changes by which all devices first come to OP are no incident. Waits.
+    /// changes by which all devices first come to OP are not an incident. Waits.
     pub fn monitor_incidents(
         &self,
         mut notices: Subscription,

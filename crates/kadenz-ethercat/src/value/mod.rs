@@ -57,9 +57,9 @@ pub enum ParseValueError {
     /// It is of another form.
     #[error("`{text}` is not a valid {of}: {hint}")]
     Form {
-        /// The text.
+        /// The text as it was given.
         text: String,
-        /// The type.
+        /// The type that it should be a value of.
         of: EntryType,
         /// What the text should be.
         hint: &'static str,
@@ -67,9 +67,9 @@ pub enum ParseValueError {
     /// The type has no such number.
     #[error("`{text}` is not a valid {of}: it goes from {low} to {high}")]
     Range {
-        /// The text.
+        /// The text as it was given.
         text: String,
-        /// The type.
+        /// The type that it should be a value of.
         of: EntryType,
         /// Its lowest number.
         low: i128,
@@ -79,7 +79,7 @@ pub enum ParseValueError {
     /// The bits of the entry hold no such number.
     #[error("`{text}` does not fit into {bits} bits: it goes from {low} to {high}")]
     Bits {
-        /// The text.
+        /// The text as it was given.
         text: String,
         /// How many bits the entry has.
         bits: u8,

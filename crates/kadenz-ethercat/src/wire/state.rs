@@ -62,7 +62,7 @@ impl AlControl {
         Self(state as u16 | 0x10)
     }
 
-    /// The requested state; `None` for a number that is no state.
+    /// The requested state; `None` for a number that is not a state.
     #[must_use]
     pub const fn state(self) -> Option<State> {
         State::from_number((self.0 & 0x0F) as u8)

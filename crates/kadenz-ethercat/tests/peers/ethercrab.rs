@@ -126,7 +126,7 @@ pub(crate) struct Seen {
     pub(crate) delays_ns: Vec<u32>,
 }
 
-/// A busy machine answers late, which is no fault of the code under test.
+/// A busy machine answers late, which is not a fault of the code under test.
 fn main_device(pdu_loop: PduLoop<'static>) -> MainDevice<'static> {
     MainDevice::new(
         pdu_loop,

@@ -18,7 +18,7 @@ CYCLE_NS = 2_000_000
 STEPS, COUNTS = 200, 20
 TOGETHER_NS = 1_000
 SWITCHED_OFF, READY, SWITCHED_ON, ENABLED = 0x40, 0x21, 0x23, 0x27
-# A busy computer answers late, which is no fault of the code under test.
+# A busy computer answers late, which is not a fault of the code under test.
 TIMEOUT_US = 500_000
 TIMEOUT_S = 20.0
 

@@ -23,7 +23,7 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
 }
 
-/// All frames of a capture, in its order. Panics if the bytes are no capture or hold a truncated frame.
+/// All frames of a capture, in its order. Panics if the bytes are not a capture or hold a truncated frame.
 pub(crate) fn packets(mut capture: &[u8]) -> Vec<Packet> {
     let mut ns_per_tick = 1_000;
     let mut packets = Vec::new();

@@ -179,7 +179,7 @@ fn late_second_foreign_and_damaged_frames_are_counted_and_answer_nothing() {
         (counts.lost, counts.late, counts.foreign, counts.damaged),
         (1, 2, 2, 2)
     );
-    assert!(link.is_out(&again[1]), "a damaged answer is none");
+    assert!(link.is_out(&again[1]), "a damaged answer does not count");
 }
 
 #[test]

@@ -169,7 +169,7 @@ fn whichever_frame_of_a_transfer_is_spoiled_it_ends_well_and_nothing_is_done_twi
                 })
                 .unwrap_or_else(|error| panic!("{fault:?} at {number} of {object:?}: {error}"));
             });
-            assert!(spoiled >= 8, "{spoiled} frames are no transfer");
+            assert!(spoiled >= 8, "{spoiled} frames are not a transfer");
         }
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct HandleShared {
     words: Box<[AtomicU64]>,
 }
 
-/// An axis.
+/// An axis: its device and control by name, and the error code of its drive.
 #[derive(Debug)]
 struct AxisEntry {
     device: usize,

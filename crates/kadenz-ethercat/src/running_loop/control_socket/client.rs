@@ -143,7 +143,7 @@ fn has_hung_up(error: &io::Error) -> bool {
 /// A message to a client that listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReceivedNotice {
-    /// A notice.
+    /// An event on the segment.
     Notice(Notice),
     /// So many notices were lost up to now, since the client did not read them in time.
     Lost(u64),

@@ -13,7 +13,7 @@ pub const MEMORY: &str = "kadenz-ethercat-";
 /// The reason why there is no such path.
 #[derive(Debug, thiserror::Error)]
 pub enum SocketPathError {
-    /// The name is no file name.
+    /// The name is not a valid file name.
     #[error("`{0}` names no loop; take 1 to 64 letters, digits, `-`, `_` and `.`")]
     Name(String),
     /// Another loop has that name.

@@ -33,7 +33,7 @@ struct PendingClient {
 /// A client's message.
 #[derive(Debug)]
 pub(super) enum ClientMessage {
-    /// A question.
+    /// A valid question, not answered yet.
     Asked(Question),
     /// A line that is not a valid question.
     Nonsense(String),
@@ -102,7 +102,7 @@ impl Pending {
     }
 
     /// The client that has been silent for longest; clients that asked come after all that never did. A client whose
-    /// question lies in the socket is none: its question is read first.
+    /// question lies in the socket does not count: its question is read first.
     fn idlest(&mut self) -> Option<usize> {
         let mut idle: Vec<usize> = (0..self.clients.len()).collect();
         idle.retain(|place| self.clients[*place].order.is_none());

@@ -43,7 +43,7 @@ pub enum SimCommand {
     Inject(FaultInjection),
 }
 
-/// The line is no command: the reason, and what could be written.
+/// The line is not a command: the reason, and what could be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ParseCommandError(String);
@@ -51,7 +51,7 @@ pub struct ParseCommandError(String);
 /// A fault, and when it strikes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FaultInjection {
-    /// The fault.
+    /// What goes wrong, and at which device or cable.
     pub fault: Fault,
     /// When it strikes.
     pub start: FaultStart,
@@ -185,7 +185,7 @@ DEVICE is a position from 0 or a name ('left knee'); SPAN has a unit: 300ms; num
 /// Parses a line; `None` for an empty one or a comment.
 ///
 /// # Errors
-/// [`ParseCommandError`] if the line is no command, or names no device of the segment.
+/// [`ParseCommandError`] if the line is not a command, or names no device of the segment.
 pub fn parse(line: &str, names: &SegmentNames) -> Result<Option<SimCommand>, ParseCommandError> {
     parse_words(line, names).map_err(ParseCommandError)
 }
@@ -266,7 +266,7 @@ impl<'w> CommandWords<'w> {
 
     fn frames(&mut self) -> Result<u64, String> {
         match self.number("a number of frames")? {
-            0 => Err("0 frames are none".to_owned()),
+            0 => Err("`0` is not a number of frames; write 1 or more".to_owned()),
             frames => Ok(frames),
         }
     }

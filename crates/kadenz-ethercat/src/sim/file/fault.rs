@@ -93,7 +93,7 @@ impl Checker<'_> {
     fn ensure_numbers(&self, fault: &text::FaultSection) -> Result<(), FileError> {
         for zero in [&fault.frame, &fault.frames].into_iter().flatten() {
             if *zero.get_ref() == 0 {
-                let cause = "there is no frame 0, and 0 frames are none";
+                let cause = "frames count from 1, and a fault strikes at least one";
                 return Err(self.error(Some(zero.span()), cause, "write 1 or more"));
             }
         }

@@ -104,7 +104,7 @@ impl TomlNumber {
         }
     }
 
-    /// Milliseconds, in ns; `None` for a number that is no span.
+    /// Milliseconds, in ns; `None` for a number that is not a span.
     pub(super) fn ms(self) -> Option<u64> {
         match self {
             Self::Whole(it) => u64::try_from(it).ok()?.checked_mul(1_000_000),

@@ -114,8 +114,8 @@ impl Segment {
         });
     }
 
-    /// Unplugs the cable at the MainDevice's second interface, where there is one. That is no fault, and is not
-    /// counted.
+    /// Unplugs the cable at the MainDevice's second interface, where there is one. That is not a fault, and is
+    /// not counted.
     pub fn unplug_second(&mut self) {
         if let Some(cable) = self.cable_at(End::Main(Side::Redundant)) {
             self.set_whole(cable, false);

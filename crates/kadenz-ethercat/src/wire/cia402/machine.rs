@@ -24,7 +24,7 @@ impl Default for Machine {
     fn default() -> Self {
         Self {
             state: DriveState::SwitchOnDisabled,
-            // A reset bit that was set from the beginning is no edge.
+            // A reset bit that was set from the beginning is not an edge.
             before: Controlword(0xFFFF),
         }
     }

@@ -50,7 +50,7 @@ fn a_fault_needs_an_edge_and_a_will_to_be_reset() {
     assert_eq!(machine.state(), DriveState::Fault);
     reach(&mut machine, Goal::Enabled, true);
     assert_eq!(machine.state(), DriveState::OperationEnabled);
-    // A bit that was set from the beginning is no edge.
+    // A bit that was set from the beginning is not an edge.
     let mut fresh = Machine::default();
     fresh.fault();
     fresh.control(Controlword::FAULT_RESET, false);

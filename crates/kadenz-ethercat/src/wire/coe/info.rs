@@ -55,7 +55,7 @@ impl Access {
     pub const TX_MAPPABLE: Self = Self(0x0080);
     /// Stored when a device is replaced.
     pub const BACKUP: Self = Self(0x0100);
-    /// A setting.
+    /// In the list of a device's settings ([`ListType::SETTINGS`]).
     pub const SETTING: Self = Self(0x0200);
 
     /// The rights of both.

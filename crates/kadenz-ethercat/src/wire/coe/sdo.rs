@@ -138,7 +138,7 @@ fn initiated(body: &[u8]) -> Result<(u32, &[u8]), CoeError> {
     let (head, rest) = split::<8>(body)?;
     if head[0] & EXPEDITED == 0 {
         let size = tail(head);
-        // Padding is no data.
+        // Padding is not data.
         let data = &rest[..rest.len().min(size as usize)];
         return Ok((size, data));
     }

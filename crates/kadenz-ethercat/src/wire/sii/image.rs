@@ -122,7 +122,7 @@ impl<'a> Image<'a> {
         Strings { left: *count, rest }
     }
 
-    /// The text with that number, from 1; 0 is none.
+    /// The text with that number, from 1; 0 stands for no text.
     #[must_use]
     pub fn string(&self, number: u8) -> Option<Text<'a>> {
         self.strings().nth(usize::from(number.checked_sub(1)?))
