@@ -7,7 +7,7 @@ use crate::figures::capitalised;
 /// Warnings of minor costs or absences, which do not make the result doubtful.
 const MINOR: [&str; 4] = ["doctor_costs", "c_states", "no_network", "no_messages"];
 
-/// A finding.
+/// A measure or a warning that a reader must know, and what to do about it.
 #[derive(Debug)]
 pub(crate) struct Finding {
     pub(crate) title: String,
@@ -61,10 +61,7 @@ impl Finding {
         let name = measure.name.replace('_', " ");
         let (title, text) = match (&measure.reason, measure.ok) {
             (None, true) => return None,
-            (Some(reason), true) => {
-                let reason = reason.trim_start_matches("granted, but ");
-                (first_clause(reason), reason.to_owned())
-            }
+            (Some(reason), true) => (first_clause(reason), reason.clone()),
             (reason, false) => {
                 let (asked, granted) = (&measure.requested, &measure.granted);
                 let title = format!("{name}: {asked} was requested and not granted");

@@ -118,7 +118,7 @@ mod tests {
     fn throttled(name: &str) -> crate::summary::SeriesSummary {
         let mut series = named(name, Kind::Lateness);
         series.tuning = vec![TuningMeasure {
-            reason: Some("granted, but the RT throttle is on: 50 ms in every 1000 ms".into()),
+            reason: Some("the RT throttle is on: 50 ms in every 1000 ms".into()),
             remedy: Some("sleep in every cycle".into()),
             ..TuningMeasure::granted("policy", "SCHED_FIFO 80")
         }];

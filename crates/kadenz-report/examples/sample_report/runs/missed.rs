@@ -93,7 +93,7 @@ fn of_messages((name, about_ns): (&str, f64)) -> SeriesSummary {
 
 /// Granted, but with a reason to read.
 fn throttled() -> Vec<TuningMeasure> {
-    let reason = "granted, but the RT throttle is on: real-time threads that leave ordinary ones no time are \
+    let reason = "the RT throttle is on: real-time threads that leave ordinary ones no time are \
                   stopped for 50 ms in every 1000 ms (kernel.sched_rt_runtime_us = 950000)";
     vec![
         TuningMeasure {

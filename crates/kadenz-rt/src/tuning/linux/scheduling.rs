@@ -202,7 +202,7 @@ pub(super) fn throttle(policy: Policy, rights: &Rights) -> Option<Note> {
     }
     let (stall_ms, period_ms) = ((period_us - runtime_us) / 1000, period_us / 1000);
     let reason = format!(
-        "granted, but the RT throttle is on: real-time threads that leave ordinary ones no time are stopped for \
+        "the RT throttle is on: real-time threads that leave ordinary ones no time are stopped for \
          {stall_ms} ms in every {period_ms} ms (kernel.sched_rt_runtime_us = {runtime_us})"
     );
     let fair_server = match rights.has_fair_server {
