@@ -170,20 +170,13 @@ impl<'a> NetworkOutput<'a> {
 
 impl BroadcastsOutput {
     fn new(broadcasts: Broadcasts, answer: Option<String>) -> Self {
-        let Broadcasts {
-            sent,
-            complete,
-            concordance,
-            most_at_once,
-            answer_bytes,
-        } = broadcasts;
         Self {
             answer,
-            sent,
-            complete,
-            concordance,
-            most_at_once,
-            answer_bytes,
+            sent: broadcasts.sent,
+            complete: broadcasts.complete,
+            concordance: broadcasts.concordance,
+            most_at_once: broadcasts.most_at_once,
+            answer_bytes: broadcasts.answer_bytes,
         }
     }
 }
