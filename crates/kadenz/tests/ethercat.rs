@@ -361,6 +361,7 @@ mod cable {
             assert!(program.wait().unwrap().success());
             let run = RunReader::open(folder.path().join("run")).unwrap();
             let run = run.run();
+            assert!(run.complete);
             assert_eq!(run.parameters["bus"]["cycles"], 2_000);
             // A busy machine may need the whole two seconds to bring a device to OP.
             let lost = run.warnings.iter().any(|it| it.id == "frames_lost");
