@@ -180,7 +180,7 @@ pub(super) fn plan(options: &Options) -> anyhow::Result<ExperimentPlan> {
             }
         }
     }
-    let roster = Contestants {
+    let contestants = Contestants {
         contestants: present,
         floor: options.floor.clone(),
         loads,
@@ -191,7 +191,7 @@ pub(super) fn plan(options: &Options) -> anyhow::Result<ExperimentPlan> {
         name: "messages",
         groups,
         tables: Box::new(move |runs| {
-            let figures = roster.figures(runs);
+            let figures = contestants.figures(runs);
             ExperimentSummary {
                 document: figures.document(),
                 messages: Some(figures),
