@@ -14,6 +14,9 @@ use super::object::{ObjectLocation, Value, ValueType};
 
 /// Objects of the process data that a loop in the background shares; the caller requests them before the loop starts.
 /// Each value is consistent; two of them may come from successive cycles.
+///
+/// # Real-time safety
+/// Requesting an object allocates; the handles that it returns do not.
 #[derive(Debug, Default)]
 pub struct SharedValues {
     inputs: Vec<Arc<Cell>>,
