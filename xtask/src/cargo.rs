@@ -24,7 +24,7 @@ pub(crate) struct Crate {
     pub(crate) tests: Vec<String>,
     /// Features that one of its tests or examples needs.
     pub(crate) needed_features: Vec<String>,
-    /// Its features.
+    /// Names of its features, also of those that no test needs.
     pub(crate) features: Vec<String>,
     /// Whether it has examples, which its tests may run.
     pub(crate) has_examples: bool,

@@ -29,7 +29,7 @@ const CODEGEN_UNITS: &str = "--codegen-units=16";
 /// A fuzz target: a binary of `fuzz/Cargo.toml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
-    /// Its name.
+    /// The name of the binary.
     pub(crate) name: String,
     /// Folder with valid examples, from the root, where one is named in `package.metadata.seeds`.
     pub(crate) seeds: Option<PathBuf>,

@@ -147,7 +147,7 @@ pub(crate) fn name_at(text: &str) -> &str {
 /// A function with its place and size.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Function {
-    /// Its name.
+    /// Its name, without its type or module.
     pub(crate) name: String,
     /// The line its `fn` stands on, from 1.
     pub(crate) line: usize,

@@ -19,7 +19,7 @@ pub(crate) struct Member {
 pub(crate) enum Element {
     /// A number, a byte or a boolean: its name in LCM, and how many bytes it takes.
     Number(&'static str, usize),
-    /// A string.
+    /// A string, which LCM writes with its length and a zero byte.
     Text,
     /// Another message.
     Message(Box<Type>),

@@ -74,9 +74,9 @@ pub(crate) fn of_ours(report: &Value, name: &str) -> Result<Quantile> {
 pub(crate) struct Spread {
     /// The middle one; of an even number of ratios the mean of the two in the middle.
     pub(crate) median: f64,
-    /// The smallest.
+    /// The smallest ratio.
     pub(crate) min: f64,
-    /// The largest.
+    /// The largest ratio.
     pub(crate) max: f64,
 }
 

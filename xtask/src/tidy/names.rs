@@ -67,8 +67,8 @@ fn type_of(line: &str) -> Option<&str> {
     kinds.find_map(|it| rest.strip_prefix(it)).map(name_at)
 }
 
-/// Rule `empty-docs`: the documentation of a public item or of a variant has more than one word, which the name says
-/// already: the unit, the range or the meaning.
+/// Rule `empty-docs`: the documentation of a public item or of a variant has more than one word, or an article and a
+/// word, which the name says already: the unit, the range or the meaning.
 pub(crate) fn empty_docs(files: &[SourceFile]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in files.iter().filter(|file| file.is("rs") && is_code(file)) {
@@ -87,11 +87,17 @@ pub(crate) fn empty_docs(files: &[SourceFile]) -> Vec<Finding> {
     findings
 }
 
-/// Whether a line is `/// Word.`; a name in backticks is a reference, and `rad/s` a unit.
+/// Whether a line is `/// Word.` or `/// Its word.`; a name in backticks is a reference, and `rad/s` a unit.
 fn is_one_word(line: &str) -> bool {
     let text = line.trim_start().strip_prefix("/// ");
-    let word = text.and_then(|it| it.strip_suffix('.'));
-    word.is_some_and(|it| it.chars().all(|c| c.is_alphanumeric() || c == '-'))
+    let Some(text) = text.and_then(|it| it.strip_suffix('.')) else {
+        return false;
+    };
+    let mut articles = ["Its ", "The ", "A ", "An "].iter();
+    let word = articles
+        .find_map(|it| text.strip_prefix(it))
+        .unwrap_or(text);
+    word.chars().all(|c| c.is_alphanumeric() || c == '-')
 }
 
 #[cfg(test)]
@@ -120,11 +126,12 @@ mod tests {
     }
 
     #[test]
-    fn one_bare_word_is_found() {
+    fn one_bare_word_is_found_with_and_without_an_article() {
         let text = "/// Rows.\npub a: u32,\n/// Rows.\n#[x]\npub(crate) b: u32,\n/// Sent.\nSent,\n\
                     /// Rows.\nc: u32,\n/// `INPUTS`.\nInputs,\n/// Rows, from 1.\npub d: u32,\n\
-                    /// Rows\n/// Rows.\npub e: u32,\n/// Rows.\n///\n/// Some.\npub f: u32,\n";
-        let expected = [1, 3, 6].map(|line| format!("crates/a/src/a.rs:{line}"));
+                    /// Rows\n/// Rows.\npub e: u32,\n/// Rows.\n///\n/// Some.\npub f: u32,\n\
+                    /// Its rows.\npub g: u32,\n/// A row.\nRow,\n/// The first row.\npub h: u32,\n";
+        let expected = [1, 3, 6, 21, 23].map(|line| format!("crates/a/src/a.rs:{line}"));
         assert_eq!(
             places(&empty_docs(&[file("crates/a/src/a.rs", text)])),
             expected

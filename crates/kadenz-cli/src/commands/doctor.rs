@@ -68,9 +68,9 @@ impl Answer for Restoration<'_> {
 /// A setting that could not be restored.
 #[derive(Serialize, JsonSchema)]
 struct Failure<'a> {
-    /// The setting.
+    /// The change that stays, in words.
     what: &'a str,
-    /// The reason.
+    /// Why it could not be restored.
     why: &'a str,
     /// The command or step that fixes it.
     remedy: &'a str,

@@ -73,7 +73,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 /// Result of an import.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Imported<'a> {
-    /// The run.
+    /// The imported run in the form of every measuring command.
     #[serde(flatten)]
     taken: RunsAnswer<'a>,
     /// Format of the imported file.

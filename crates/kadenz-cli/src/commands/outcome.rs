@@ -297,7 +297,7 @@ pub(crate) struct Reading {
 /// Answer of a command that reads finished runs.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct RunsAnswer<'a> {
-    /// The runs.
+    /// The runs in the form of every measuring command.
     #[serde(flatten)]
     output: Output<'a>,
     #[serde(skip)]

@@ -37,7 +37,7 @@ pub struct Item {
     pub pdo: u16,
     /// The index of its object in the dictionary.
     pub index: u16,
-    /// Its sub-index.
+    /// The sub-index of the entry in the object, from 0.
     pub sub: u8,
     /// Its name; empty where neither SII nor dictionary has one.
     pub name: String,

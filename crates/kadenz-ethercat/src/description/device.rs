@@ -12,7 +12,7 @@ use crate::wire::sii::{
 pub struct PdoEntry {
     /// The object; 0 for a gap.
     pub index: u16,
-    /// Its sub-index.
+    /// The sub-index of the entry in the object, from 0.
     pub sub: u8,
     /// Its name; empty for none.
     pub name: String,

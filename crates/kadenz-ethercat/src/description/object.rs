@@ -7,7 +7,7 @@ use crate::wire::coe::{Access, DataType, ObjectCode, Unit};
 /// One value of an object.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// Its sub-index.
+    /// The sub-index of the entry in the object, from 0.
     pub sub: u8,
     /// The name in the device's dictionary.
     pub name: Cow<'static, str>,

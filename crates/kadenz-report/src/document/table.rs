@@ -280,7 +280,7 @@ impl TableCell {
         Self { good, ..self }
     }
 
-    /// Its words.
+    /// The text in a medium; empty for a drawing, and in a terminal for a value that is absent.
     pub(crate) fn shown(&self, medium: Medium) -> Cow<'_, str> {
         let page = medium == Medium::Page;
         let unknown = if page { UNKNOWN } else { "" };
@@ -296,7 +296,7 @@ impl TableCell {
         shown.map_or(unknown.into(), Cow::Owned)
     }
 
-    /// Its bars.
+    /// The bars that it draws; empty for another value.
     pub(crate) fn bars_of(&self) -> &[Bar] {
         match &self.value {
             Value::Bars(bars) => bars,
@@ -304,7 +304,7 @@ impl TableCell {
         }
     }
 
-    /// Its lines.
+    /// The lines that it draws; `None` for another value.
     pub(crate) fn lines_of(&self) -> Option<&LineDrawing> {
         match &self.value {
             Value::Lines(lines) => Some(lines),

@@ -76,7 +76,7 @@ impl Markup {
         self
     }
 
-    /// The document.
+    /// The HTML that was written so far.
     pub(super) fn finish(self) -> String {
         self.out
     }

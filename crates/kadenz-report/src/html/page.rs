@@ -45,7 +45,7 @@ pub(super) struct SeriesOnPage<'a> {
     /// Index into [`Page::runs`].
     pub(super) run: usize,
     pub(super) summary: &'a SeriesSummary,
-    /// Its group.
+    /// Whether its values are of beats, packets or messages.
     pub(super) group: SeriesGroup,
     /// Whether charts draw it before the reader chooses.
     pub(super) drawn: bool,
@@ -123,7 +123,7 @@ impl SeriesGroup {
     /// All groups, in the order in which they are shown.
     pub(super) const ALL: [Self; 3] = [Self::Beat, Self::Network, Self::Messages];
 
-    /// Its name.
+    /// Its heading on the page.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Beat => "Beat",

@@ -18,7 +18,7 @@ const BYTES: u32 = 200;
 /// Packets that are left out of the result; sockperf leaves its first 400 ms out.
 const WARM_UP: u32 = 40;
 
-/// A contestant.
+/// A client and a server that measure round trips, with their options.
 pub(crate) struct RoundTripContestant {
     /// Its name in the table.
     pub(crate) name: &'static str,

@@ -27,7 +27,7 @@ pub(crate) struct Networks {
     networks: Vec<Network>,
 }
 
-/// A network.
+/// A network that the machine is attached to.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Network {
     /// Interface of this machine on the network.

@@ -50,7 +50,7 @@ pub(super) struct Probes {
     probes: Vec<Listed>,
 }
 
-/// A probe.
+/// A probe of the catalogue, and whether it can be started here.
 #[derive(Debug, JsonSchema, Serialize)]
 struct Listed {
     /// Name for `--with`.

@@ -91,7 +91,7 @@ pub struct ObjectDescription<D> {
 pub struct EntryDescription<D> {
     /// The index of the object.
     pub index: u16,
-    /// The sub-index.
+    /// The sub-index of the entry in the object, from 0.
     pub sub: u8,
     /// Which further values stand before the name: bit 3 unit, 4 default, 5 minimum, 6 maximum.
     pub values: u8,
@@ -130,7 +130,7 @@ pub enum Info<D> {
     EntryRequest {
         /// The index of the object.
         index: u16,
-        /// The sub-index.
+        /// The sub-index of the entry in the object, from 0.
         sub: u8,
         /// Which further values are requested.
         values: u8,

@@ -339,7 +339,7 @@ pub struct PdoHeader {
 pub struct SiiPdoEntry {
     /// The object; 0 for a gap.
     pub index: u16,
-    /// Its sub-index.
+    /// The sub-index of the entry in the object, from 0.
     pub sub: u8,
     /// String of its name.
     pub name: u8,

@@ -63,7 +63,7 @@ const SYSTEMS: [System; 4] = [
     },
 ];
 
-/// The run.
+/// A run with one series per system.
 pub(crate) fn day() -> Summary {
     let series: Vec<SeriesSummary> = SYSTEMS
         .iter()

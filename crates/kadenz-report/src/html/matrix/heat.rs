@@ -122,7 +122,7 @@ fn sign(cell: &Cell) -> (&'static str, &'static str) {
     }
 }
 
-/// The colour.
+/// The CSS class of the colour of a cell, by its 99.9th percentile over the deadline.
 fn step(p99_9: Option<i64>, deadline_ns: Option<u64>) -> Option<&'static str> {
     let part = p99_9? as f64 / deadline_ns? as f64;
     let step = STEPS.iter().find(|(limit, ..)| part < *limit);

@@ -217,7 +217,7 @@ struct Lines {
 /// The next line.
 #[derive(Debug, PartialEq, Eq)]
 enum StatusLine {
-    /// An event.
+    /// An event in words, or the count of several.
     Event(String),
     /// A line about the loop's state is due.
     State,

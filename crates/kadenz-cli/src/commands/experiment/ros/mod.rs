@@ -83,7 +83,7 @@ impl Cell {
         format!("{suite}-{}{subscribers}-{policy}-{load}", self.wait)
     }
 
-    /// The command.
+    /// The `kadenz` command that measures it, of `count` samples.
     fn step(&self, count: u64) -> Step {
         let Self { wait, policy, .. } = self;
         let load = if self.busy { "busy" } else { "idle" };
