@@ -7,8 +7,8 @@
 //! the loops allocates, locks or logs once it has been created. [`host`] and [`doctor`] examine the machine around
 //! the loop.
 //!
-//! This is the only crate of the workspace that holds `unsafe` code, in a few modules: `os` (system calls behind
-//! safe functions), `clock::tsc` and [`pi_mutex`].
+//! Of the crates, only this one holds `unsafe` code, in a few modules: `os` (system calls behind safe functions),
+//! `clock::tsc` and [`pi_mutex`]. The bindings to C and Java have some of their own.
 
 pub mod beat;
 pub mod clock;
@@ -31,9 +31,22 @@ pub mod units;
 #[cfg(target_os = "linux")]
 pub mod video;
 
-/// How tests report what they skip.
+/// How tests report what they skip, and how they become an ordinary user.
 #[cfg(test)]
 mod testing {
+    /// Drops the capabilities of the calling thread alone, so that it has the rights of an ordinary user.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn give_up_capabilities() {
+        use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+        let none = CapabilitySet::empty();
+        let sets = CapabilitySets {
+            effective: none,
+            permitted: none,
+            inheritable: none,
+        };
+        assert_eq!(set_capabilities(None, sets), Ok(()));
+    }
+
     /// Reports that a test was skipped; with `KADENZ_SKIP_NOTHING=1` that is a failure.
     pub(crate) fn skip(test: &str, missing: &str) {
         let message = format!("skipped: {test}: {missing}");

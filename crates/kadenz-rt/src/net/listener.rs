@@ -17,8 +17,7 @@ use super::watch::Watched;
 pub fn set_backlog(listener: &TcpListener, connections: u16) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
-        use std::os::fd::AsRawFd as _;
-        let outcome = crate::os::linux::listener::listen(listener.as_raw_fd(), connections.into());
+        let outcome = crate::os::linux::listener::listen(listener, connections.into());
         outcome.map_err(io::Error::from_raw_os_error)
     }
     #[cfg(not(target_os = "linux"))]

@@ -23,8 +23,7 @@ pub(crate) use macos::nanosleep_for;
 #[cfg(unix)]
 #[must_use]
 pub fn user() -> u32 {
-    // SAFETY: the call takes nothing and cannot fail.
-    unsafe { libc::geteuid() }
+    rustix::process::geteuid().as_raw()
 }
 
 /// The clock's name as runs record it.

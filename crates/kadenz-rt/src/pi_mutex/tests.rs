@@ -98,8 +98,7 @@ fn stat_field(thread: i32, number: usize) -> String {
 }
 
 fn own_thread() -> i32 {
-    // SAFETY: the call takes nothing and cannot fail.
-    unsafe { libc::gettid() }
+    rustix::thread::gettid().as_raw_pid()
 }
 
 const WAITER_PRIORITY: u8 = 50;

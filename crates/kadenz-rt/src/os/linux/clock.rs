@@ -4,6 +4,7 @@ use std::mem::MaybeUninit;
 use std::time::Duration;
 
 use libc::{clockid_t, timespec};
+use rustix::time::{ClockId, Timespec, clock_getres};
 
 /// The sleep clock's name as runs record it.
 pub(crate) const MONOTONIC_NAME: &str = "CLOCK_MONOTONIC";
@@ -30,22 +31,16 @@ pub(crate) fn thread_cpu_ns() -> u64 {
 
 /// Resolution of `CLOCK_MONOTONIC`.
 pub(crate) fn monotonic_resolution() -> Option<Duration> {
-    resolution(libc::CLOCK_MONOTONIC)
+    resolution(ClockId::Monotonic)
 }
 
 /// The kernel's tick, which its coarse timers count.
 pub(crate) fn tick() -> Option<Duration> {
-    resolution(libc::CLOCK_MONOTONIC_COARSE)
+    resolution(ClockId::MonotonicCoarse)
 }
 
-fn resolution(clock: clockid_t) -> Option<Duration> {
-    let mut time = timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: `time` is a live timespec for the call to write to.
-    let result = unsafe { libc::clock_getres(clock, &raw mut time) };
-    (result == 0).then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
+fn resolution(clock: ClockId) -> Option<Duration> {
+    Duration::try_from(clock_getres(clock)).ok()
 }
 
 #[inline]
@@ -67,6 +62,16 @@ pub(crate) fn timespec_of_ns(ns: u64) -> timespec {
     timespec {
         tv_sec: (ns / NS_A_SECOND) as libc::time_t,
         tv_nsec: (ns % NS_A_SECOND) as libc::c_long,
+    }
+}
+
+/// The same span for rustix.
+#[inline]
+pub(crate) fn span_of_ns(ns: u64) -> Timespec {
+    let time = timespec_of_ns(ns);
+    Timespec {
+        tv_sec: time.tv_sec,
+        tv_nsec: time.tv_nsec,
     }
 }
 

@@ -4,10 +4,9 @@ use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 use std::ptr;
 
-use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 
-use super::clock::timespec_of_ns;
+use super::clock::{span_of_ns, timespec_of_ns};
 use super::{errno, number};
 
 /// One call reports at most so many descriptors.
@@ -79,10 +78,7 @@ impl Epoll {
         self.changes.clear();
         // A longer span needs another system call, which older kernels lack.
         let span = span_ms.map(|it| it.min(i32::MAX.unsigned_abs()));
-        let span = span.map(|span| Timespec {
-            tv_sec: i64::from(span / 1000),
-            tv_nsec: i64::from(span % 1000) * 1_000_000,
-        });
+        let span = span.map(|ms| span_of_ns(u64::from(ms) * 1_000_000));
         let mut room = [MaybeUninit::uninit(); MAX_EVENTS];
         let events = epoll::wait(&self.descriptor, &mut room[..], span.as_ref());
         let (events, _) = number(events)?;

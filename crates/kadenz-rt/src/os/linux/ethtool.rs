@@ -4,6 +4,8 @@
 
 use std::os::fd::{AsRawFd, OwnedFd};
 
+use rustix::net::{AddressFamily, SocketType};
+
 const SIOCETHTOOL: u32 = 0x8946;
 const SIOCGIWPOWER: u32 = 0x8b2d;
 
@@ -55,7 +57,7 @@ impl Interface {
         name[..15]
             .get_mut(..interface.len())?
             .copy_from_slice(interface.as_bytes());
-        let socket = super::socket(libc::AF_INET, libc::SOCK_DGRAM, 0).ok()?;
+        let socket = super::socket(AddressFamily::INET, SocketType::DGRAM).ok()?;
         Some(Self { socket, name })
     }
 
@@ -92,7 +94,7 @@ impl Interface {
         (!name.is_empty()).then_some(name)
     }
 
-    /// Whether Wi-Fi power save is on; `None` when this is no Wi-Fi interface or the driver does not report it.
+    /// Whether Wi-Fi power save is on; `None` when this is not a Wi-Fi interface or the driver does not report it.
     pub(crate) fn power_save(&self) -> Option<bool> {
         let mut request = PowerRequest {
             name: self.name,

@@ -5,15 +5,17 @@
 
 use std::ffi::CString;
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::RawFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use super::errno;
+use rustix::fs::{Mode, OFlags};
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+use super::number;
 use super::sched::{
-    CpuMask, SchedAttr, affinity, nice, scheduling, set_affinity, set_nice, set_scheduling,
-    set_timer_slack_ns, timer_slack_ns,
+    CpuMask, SchedAttr, affinity, nice, raise_limit, scheduling, set_affinity, set_nice,
+    set_scheduling, set_timer_slack_ns, timer_slack_ns,
 };
 use super::signals::{Mask, set_mask};
 
@@ -162,36 +164,20 @@ fn set_policy(wanted: &SchedAttr) -> Result<(), i32> {
 
 /// Writes the calling process (or thread, into a list of tasks) into a cgroup.
 pub(crate) fn enter(list: &std::ffi::CStr) -> Result<(), i32> {
-    // SAFETY: the path is live and ends with a zero.
-    let file = unsafe { libc::open(list.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC) };
-    if file < 0 {
-        return Err(errno());
-    }
+    let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+    let file = number(rustix::fs::open(list, flags, Mode::empty()))?;
     // Zero stands for the writing process or thread (cgroups(7)).
-    // SAFETY: one byte of a live constant is written to a descriptor that was just opened.
-    let written = unsafe { libc::write(file, c"0".as_ptr().cast(), 1) };
-    let outcome = if written == 1 { Ok(()) } else { Err(errno()) };
-    // SAFETY: the descriptor was opened above and is closed once.
-    unsafe { libc::close(file) };
-    outcome
+    number(rustix::io::write(file, b"0"))?;
+    Ok(())
 }
 
 /// Removes the limit where that is allowed, else raises it to the hard limit.
 fn raise_memory_lock_limit() {
-    let none = libc::rlimit {
-        rlim_cur: libc::RLIM_INFINITY,
-        rlim_max: libc::RLIM_INFINITY,
+    let none = Rlimit {
+        current: None,
+        maximum: None,
     };
-    let mut limit = MaybeUninit::<libc::rlimit>::zeroed();
-    // SAFETY: both structures are live, and zeroed memory is a valid value if a call fails.
-    unsafe {
-        if libc::setrlimit(libc::RLIMIT_MEMLOCK, &raw const none) == 0 {
-            return;
-        }
-        if libc::getrlimit(libc::RLIMIT_MEMLOCK, limit.as_mut_ptr()) == 0 {
-            let mut limit = limit.assume_init();
-            limit.rlim_cur = limit.rlim_max;
-            libc::setrlimit(libc::RLIMIT_MEMLOCK, &raw const limit);
-        }
+    if setrlimit(Resource::Memlock, none).is_err() {
+        let _ = raise_limit(Resource::Memlock);
     }
 }

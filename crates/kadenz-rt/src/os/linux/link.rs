@@ -4,7 +4,9 @@ use std::ffi::CStr;
 use std::io;
 use std::mem::size_of;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
+
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType};
 
 /// Attributes of if_link.h and veth.h that libc does not name.
 const IFLA_INFO_KIND: u16 = 1;
@@ -176,33 +178,13 @@ fn send(socket: &OwnedFd, kind: u16, flags: i32, body: &[u8]) -> io::Result<()> 
     message.extend(header.nlmsg_seq.to_ne_bytes());
     message.extend(header.nlmsg_pid.to_ne_bytes());
     message.extend(body);
-    // SAFETY: the message is live and of the given length; the socket is open.
-    let sent = unsafe {
-        libc::send(
-            socket.as_raw_fd(),
-            message.as_ptr().cast(),
-            message.len(),
-            0,
-        )
-    };
-    if sent < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    rustix::net::send(socket, &message, SendFlags::empty())?;
     Ok(())
 }
 
 /// Receives one datagram and returns its length.
 fn receive(socket: &OwnedFd, bytes: &mut [u8]) -> io::Result<usize> {
-    // SAFETY: the buffer is live and of the given length.
-    let got = unsafe {
-        libc::recv(
-            socket.as_raw_fd(),
-            bytes.as_mut_ptr().cast(),
-            bytes.len(),
-            0,
-        )
-    };
-    usize::try_from(got).map_err(|_| io::Error::last_os_error())
+    Ok(rustix::net::recv(socket, bytes, RecvFlags::empty())?.1)
 }
 
 /// Reads the kernel's answer: an error number behind the header, zero for success.
@@ -220,7 +202,8 @@ fn answer(socket: &OwnedFd) -> io::Result<()> {
 }
 
 fn open() -> io::Result<OwnedFd> {
-    super::socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE)
+    // Without a protocol it is one of NETLINK_ROUTE.
+    Ok(super::socket(AddressFamily::NETLINK, SocketType::RAW)?)
 }
 
 // The addresses of this host's interfaces, `getifaddrs(3)`.
@@ -378,6 +361,6 @@ mod tests {
         for end in 0..whole.len() {
             let _ = take_links(&whole[..end], &mut found);
         }
-        assert!(found.is_empty(), "a message that is cut is none");
+        assert!(found.is_empty(), "a message that is cut is not read");
     }
 }

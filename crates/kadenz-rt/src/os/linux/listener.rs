@@ -2,16 +2,17 @@
 //! of a Unix socket's peer.
 
 use std::io;
-use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd as _, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
 
-use super::errno;
+use rustix::process::Resource;
+
+use super::sched::raise_limit;
+use super::{errno, number};
 
 /// Lets so many connections wait to be accepted, as far as `net.core.somaxconn` allows.
-pub(crate) fn listen(fd: i32, backlog: i32) -> Result<(), i32> {
-    // SAFETY: the call takes numbers; on a socket that listens already it changes the backlog alone.
-    let outcome = unsafe { libc::listen(fd, backlog) };
-    if outcome < 0 { Err(errno()) } else { Ok(()) }
+pub(crate) fn listen(socket: impl AsFd, backlog: i32) -> Result<(), i32> {
+    // On a socket that listens already it changes the backlog alone.
+    number(rustix::net::listen(socket, backlog))
 }
 
 /// Limits the bytes that the kernel holds unsent on each connection that is accepted: `TCP_NOTSENT_LOWAT`, which
@@ -34,19 +35,7 @@ pub(crate) fn limit_unsent(fd: i32, bytes: u32) -> Result<(), i32> {
 
 /// Raises the soft limit of open files to the hard one, and returns that.
 pub(crate) fn raise_open_files() -> Result<u64, i32> {
-    let mut limit = MaybeUninit::<libc::rlimit>::zeroed();
-    // SAFETY: `limit` is there to be written.
-    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, limit.as_mut_ptr()) } < 0 {
-        return Err(errno());
-    }
-    // SAFETY: the call has written it; zeroed memory would be a valid value, too.
-    let mut limit = unsafe { limit.assume_init() };
-    limit.rlim_cur = limit.rlim_max;
-    // SAFETY: `limit` is live, and a soft limit that is the hard one is no more than allowed.
-    if unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) } < 0 {
-        return Err(errno());
-    }
-    Ok(limit.rlim_cur)
+    Ok(raise_limit(Resource::Nofile)?.unwrap_or(libc::RLIM_INFINITY))
 }
 
 /// Whether accept(2) failed for want of descriptors or memory: the connection still waits.

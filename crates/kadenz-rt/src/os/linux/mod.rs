@@ -19,19 +19,17 @@ pub(crate) mod video;
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
+
 /// Opens a socket, which programs that this process starts do not inherit.
-pub(crate) fn socket(family: i32, kind: i32, protocol: i32) -> io::Result<OwnedFd> {
-    // SAFETY: the call takes numbers only.
-    let number = unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC, protocol) };
-    if number < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the call above has just opened this descriptor, and nothing else owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+pub(crate) fn socket(family: AddressFamily, kind: SocketType) -> rustix::io::Result<OwnedFd> {
+    socket_with(family, kind, SocketFlags::CLOEXEC, None)
 }
 
 /// Converts the result of rustix to one with the kernel's error number.
@@ -46,11 +44,8 @@ pub(crate) fn errno() -> i32 {
 
 /// Moves the calling thread into a new network namespace, which holds only a loopback interface that is down.
 pub(crate) fn leave_network() -> io::Result<()> {
-    // SAFETY: the call takes a number; it changes the calling thread alone.
-    match unsafe { libc::unshare(libc::CLONE_NEWNET) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    // SAFETY: the calling thread keeps its descriptors.
+    Ok(unsafe { unshare_unsafe(UnshareFlags::NEWNET) }?)
 }
 
 /// The network namespace of the calling thread; it lives as long as this is open.
@@ -58,29 +53,19 @@ pub(crate) fn own_network() -> io::Result<File> {
     File::open("/proc/thread-self/ns/net")
 }
 
-/// Moves the calling thread into a network namespace.
+/// Moves the calling thread into a network namespace. The kernel refuses a descriptor of anything else.
 pub(crate) fn enter_network(network: BorrowedFd<'_>) -> io::Result<()> {
-    // SAFETY: the descriptor is open as long as it is borrowed; the kernel refuses one that is no network
-    // namespace.
-    match unsafe { libc::setns(network.as_raw_fd(), libc::CLONE_NEWNET) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    let kind = Some(LinkNameSpaceType::Network);
+    Ok(move_into_link_name_space(network, kind)?)
 }
 
 /// Makes the kernel kill the program of `command` when the thread that starts it ends.
 pub(crate) fn die_with_thread(command: &mut Command) {
     let parent = std::process::id();
     let ask = move || {
-        // SAFETY: this request takes a number and no pointers.
-        let outcome = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-        if outcome != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the call takes nothing and cannot fail.
-        let now = unsafe { libc::getppid() };
+        set_parent_process_death_signal(Some(Signal::KILL))?;
         // The request does not notice a parent that died before it.
-        if now.unsigned_abs() == parent {
+        if getppid().is_some_and(|now| now.as_raw_pid().unsigned_abs() == parent) {
             Ok(())
         } else {
             Err(io::Error::from_raw_os_error(libc::ECHILD))

@@ -6,6 +6,8 @@ use std::mem::{offset_of, size_of};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, socket_with};
+
 use super::memory::Mapped;
 
 /// A socket that receives the frames of one interface and one Ethernet type.
@@ -20,8 +22,8 @@ impl PacketSocket {
     /// Opens a socket for an interface by its number. `frames` is how many may wait to be read.
     pub(crate) fn open(interface: u32, ethertype: u16, frames: usize) -> io::Result<Self> {
         // Protocol 0 receives nothing until the socket is bound.
-        let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK;
-        let descriptor = super::socket(libc::AF_PACKET, kind, 0)?;
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let descriptor = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;
         set(
             &descriptor,
             libc::PACKET_VERSION,
@@ -47,20 +49,8 @@ impl PacketSocket {
 
     /// Hands a frame to the interface.
     pub(crate) fn send(&self, frame: &[u8]) -> io::Result<()> {
-        // SAFETY: the frame is live and of the given length; the socket is open.
-        let sent = unsafe {
-            libc::send(
-                self.number(),
-                frame.as_ptr().cast(),
-                frame.len(),
-                libc::MSG_DONTWAIT,
-            )
-        };
-        if sent < 0 {
-            Err(io::Error::last_os_error())
-        } else {
-            Ok(())
-        }
+        rustix::net::send(&self.descriptor, frame, SendFlags::DONTWAIT)?;
+        Ok(())
     }
 
     /// Returns the number of frames that found the ring full since the last call.
@@ -88,10 +78,22 @@ impl PacketSocket {
     }
 }
 
+/// An address of packet(7), which rustix has no type for: the frames of an interface, by its number.
+fn address(interface: i32, ethertype: u16) -> libc::sockaddr_ll {
+    libc::sockaddr_ll {
+        sll_family: libc::AF_PACKET as u16,
+        sll_protocol: ethertype.to_be(),
+        sll_ifindex: interface,
+        sll_hatype: 0,
+        sll_pkttype: 0,
+        sll_halen: 0,
+        sll_addr: [0; 8],
+    }
+}
+
 /// The address that a socket is bound to, by its descriptor's number.
 fn address_of(socket: i32) -> io::Result<libc::sockaddr_ll> {
-    // SAFETY: the structure holds only numbers; all zero is a value of it.
-    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    let mut address = address(0, 0);
     let mut length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
     // SAFETY: the address is live and as large as `length` says; the kernel writes numbers.
     let outcome = unsafe { libc::getsockname(socket, (&raw mut address).cast(), &raw mut length) };
@@ -151,11 +153,7 @@ fn set<T>(descriptor: &OwnedFd, option: i32, value: &T) -> io::Result<()> {
 }
 
 fn bind(descriptor: &OwnedFd, interface: u32, ethertype: u16) -> io::Result<()> {
-    // SAFETY: the structure holds only numbers; all zero is a value of it.
-    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
-    address.sll_family = libc::AF_PACKET as u16;
-    address.sll_protocol = ethertype.to_be();
-    address.sll_ifindex = i32::try_from(interface).unwrap_or(i32::MAX);
+    let address = address(i32::try_from(interface).unwrap_or(i32::MAX), ethertype);
     let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
     // SAFETY: the address is live and of the given size.
     let outcome =

@@ -3,7 +3,9 @@
 use std::mem::MaybeUninit;
 use std::num::NonZeroU64;
 
-use rustix::process::{Resource, getpriority_process, getrlimit, setpriority_process};
+use rustix::process::{
+    Resource, Rlimit, getpriority_process, getrlimit, setpriority_process, setrlimit,
+};
 use rustix::thread::{
     CpuSet, Pid, current_timer_slack, gettid, sched_getaffinity, sched_setaffinity,
     set_current_timer_slack,
@@ -132,6 +134,13 @@ pub(crate) fn limit(which: LimitedResource) -> Option<u64> {
         LimitedResource::LockedMemory => Resource::Memlock,
     };
     getrlimit(resource).current
+}
+
+/// Raises the soft limit to the hard one, and returns that; `None` for unlimited.
+pub(crate) fn raise_limit(resource: Resource) -> Result<Option<u64>, i32> {
+    let maximum = getrlimit(resource).maximum;
+    let current = maximum;
+    number(setrlimit(resource, Rlimit { current, maximum })).map(|()| maximum)
 }
 
 /// The soft limit of locked memory of a process of this user, in bytes; `None` for unlimited.

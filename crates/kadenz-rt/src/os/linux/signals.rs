@@ -5,7 +5,9 @@ use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 use std::time::Duration;
 
-use super::errno;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process};
+
+use super::number;
 
 /// A set of signals that a thread blocks.
 #[derive(Clone, Copy)]
@@ -21,7 +23,7 @@ impl Mask {
     /// The mask of these signals.
     pub(crate) fn of(signals: &[i32]) -> Self {
         let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
-        // SAFETY: the set is there to be initialised, and is then changed; a number that is no
+        // SAFETY: the set is there to be initialised, and is then changed; a number that is not a
         // signal is refused and changes nothing.
         unsafe {
             libc::sigemptyset(set.as_mut_ptr());
@@ -46,7 +48,7 @@ impl Mask {
     /// The kernel's own form of the mask: 64 signals, a bit each.
     pub(crate) fn bits(&self) -> u64 {
         (1..=64_i32)
-            // SAFETY: the set was initialised; a number that is no signal is refused.
+            // SAFETY: the set was initialised; a number that is not a signal is refused.
             .filter(|signal| unsafe { libc::sigismember(&raw const self.0, *signal) } == 1)
             .fold(0, |bits, signal| bits | (1 << (signal - 1)))
     }
@@ -183,27 +185,34 @@ extern "C" fn note_sender(signal: i32, about: *mut libc::siginfo_t, _: *mut libc
 
 /// Sends a signal to a process. The caller must know that the number still means that process.
 pub(crate) fn send(pid: u32, signal: i32) -> Result<(), i32> {
-    let pid = libc::pid_t::try_from(pid).map_err(|_| libc::ESRCH)?;
-    // SAFETY: the call takes numbers and no pointers.
-    let outcome = unsafe { libc::kill(pid, signal) };
-    if outcome == 0 { Ok(()) } else { Err(errno()) }
+    number(kill_process(process(pid)?, named(signal)?))
 }
 
 /// Whether there is a process of that number, of any user.
 pub(crate) fn is_there(pid: u32) -> bool {
-    send(pid, 0) != Err(libc::ESRCH)
+    let outcome = process(pid).and_then(|pid| number(test_kill_process(pid)));
+    outcome != Err(libc::ESRCH)
 }
 
 /// Sends a signal to every process of a group. The caller must know that the number still means that group.
 pub(crate) fn send_to_group(group: u32, signal: i32) -> Result<(), i32> {
-    let group = libc::pid_t::try_from(group).map_err(|_| libc::ESRCH)?;
-    // Zero and one mean other processes than those of a group.
-    if group <= 1 {
+    let group = process(group)?;
+    // The kernel takes -1 for every process, and not for a group.
+    if group.is_init() {
         return Err(libc::ESRCH);
     }
-    // SAFETY: the call takes numbers and no pointers.
-    let outcome = unsafe { libc::kill(-group, signal) };
-    if outcome == 0 { Ok(()) } else { Err(errno()) }
+    number(kill_process_group(group, named(signal)?))
+}
+
+/// No process has the number zero, which kill(2) takes for the caller's own group.
+fn process(pid: u32) -> Result<Pid, i32> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.ok_or(libc::ESRCH)
+}
+
+/// A signal that has a name; the C library keeps some of the others for itself.
+fn named(signal: i32) -> Result<Signal, i32> {
+    Signal::from_named_raw(signal).ok_or(libc::EINVAL)
 }
 
 /// Sends a signal to the calling thread.

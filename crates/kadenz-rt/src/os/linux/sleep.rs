@@ -7,11 +7,10 @@ use std::os::fd::OwnedFd;
 use std::{io, ptr};
 
 use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-    timerfd_settime,
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
 };
 
-use super::clock::timespec_of_ns;
+use super::clock::{span_of_ns, timespec_of_ns};
 use super::errno;
 
 /// A timer that fires once, at a point on the clock.
@@ -73,14 +72,10 @@ impl TimerFd {
     /// Arms the timer for a point on the clock; a point in the past fires at once.
     #[inline]
     pub(crate) fn arm(&self, deadline_ns: u64) {
-        let timer = once_at(deadline_ns);
-        let of = |time: libc::timespec| Timespec {
-            tv_sec: time.tv_sec,
-            tv_nsec: time.tv_nsec,
-        };
         let timer = Itimerspec {
-            it_interval: of(timer.it_interval),
-            it_value: of(timer.it_value),
+            it_interval: span_of_ns(0),
+            // Zero would disarm it.
+            it_value: span_of_ns(deadline_ns.max(1)),
         };
         // With these arguments the call cannot fail.
         let _ = timerfd_settime(&self.0, TimerfdTimerFlags::ABSTIME, &timer);
@@ -169,8 +164,7 @@ impl Drop for PosixTimer {
 }
 
 fn current_thread() -> libc::pid_t {
-    // SAFETY: the call takes nothing and cannot fail.
-    unsafe { libc::gettid() }
+    rustix::thread::gettid().as_raw_pid()
 }
 
 /// A real-time signal far from those that libraries take from the low end.

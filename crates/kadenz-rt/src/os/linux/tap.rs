@@ -7,6 +7,8 @@ use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
 
+use rustix::net::{AddressFamily, SocketType};
+
 /// `TUNSETIFF`, `_IOW('T', 202, int)`: if_tun.h. Some architectures encode the direction otherwise.
 #[cfg(not(any(
     target_arch = "mips",
@@ -61,7 +63,7 @@ pub(crate) struct InterfaceEditor(OwnedFd);
 
 impl InterfaceEditor {
     pub(crate) fn open() -> io::Result<Self> {
-        super::socket(libc::AF_INET, libc::SOCK_DGRAM, 0).map(Self)
+        Ok(Self(super::socket(AddressFamily::INET, SocketType::DGRAM)?))
     }
 
     pub(crate) fn set_hardware_address(&self, name: &str, address: [u8; 6]) -> io::Result<()> {

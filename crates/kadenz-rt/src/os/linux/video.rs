@@ -6,6 +6,8 @@ use std::io;
 use std::os::fd::AsRawFd as _;
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
 use super::memory::Mapped;
 
 /// `V4L2_BUF_TYPE_VIDEO_CAPTURE`.
@@ -277,18 +279,9 @@ pub(crate) fn dequeue(file: &File) -> io::Result<Option<VideoBuffer>> {
 
 /// Waits until a buffer is filled, for at most a span; returns whether one is, or the device went away.
 pub(crate) fn wait(file: &File, span: Duration) -> bool {
-    let mut descriptor = libc::pollfd {
-        fd: file.as_raw_fd(),
-        events: libc::POLLIN,
-        revents: 0,
-    };
-    let span = libc::timespec {
-        tv_sec: span.as_secs().try_into().unwrap_or(libc::time_t::MAX),
-        tv_nsec: span.subsec_nanos().into(),
-    };
-    // SAFETY: the descriptor and the time are live; a null mask leaves the signal mask as it is.
-    let outcome = unsafe { libc::ppoll(&raw mut descriptor, 1, &raw const span, std::ptr::null()) };
-    outcome > 0
+    let mut descriptor = [PollFd::new(file, PollFlags::IN)];
+    let span = Timespec::try_from(span).ok();
+    poll(&mut descriptor, span.as_ref()).is_ok_and(|ready| ready > 0)
 }
 
 /// A driver's buffer in this process's memory, for reading.

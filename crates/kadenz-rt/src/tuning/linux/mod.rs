@@ -90,5 +90,4 @@ pub(crate) fn kernel_says(errno: i32) -> String {
 }
 
 #[cfg(test)]
-#[allow(unsafe_code, reason = "a test gives up its own capabilities")]
 mod tests;

@@ -7,8 +7,8 @@ mod call;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
-use std::mem::MaybeUninit;
-use std::ptr;
+use rustix::io::retry_on_intr;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::errno;
 use super::signals::Mask;
@@ -83,36 +83,13 @@ const SETSIGMASK: libc::c_uint = 0x420b;
 
 /// Waits until the process stops, takes that event and returns the signal that stopped it; `None` when it ended.
 fn next_stop(pid: libc::pid_t) -> Option<i32> {
-    let mut about = MaybeUninit::<libc::siginfo_t>::zeroed();
-    let id = pid.cast_unsigned();
-    let events = libc::WEXITED | libc::WSTOPPED;
-    loop {
-        // SAFETY: `about` is there to be written, and zeroed memory is a valid value of it. The event is only
-        // looked at, so that the exit status stays for the thread that waits for the process.
-        let outcome =
-            unsafe { libc::waitid(libc::P_PID, id, about.as_mut_ptr(), events | libc::WNOWAIT) };
-        match outcome {
-            0 => break,
-            _ if errno() == libc::EINTR => {}
-            _ => return None,
-        }
-    }
-    // SAFETY: waitid has filled it in for a child, or it is still zero.
-    let about = unsafe { about.assume_init() };
-    // SAFETY: for an event of a child this field is the signal.
-    let signal = unsafe { about.si_status() };
-    if !matches!(about.si_code, libc::CLD_TRAPPED | libc::CLD_STOPPED) {
-        return None;
-    }
-    // SAFETY: as above; this takes the event that was seen.
-    unsafe {
-        libc::waitid(
-            libc::P_PID,
-            id,
-            ptr::null_mut(),
-            libc::WSTOPPED | libc::WNOHANG,
-        )
-    };
+    let id = WaitId::Pid(Pid::from_raw(pid)?);
+    // The event is only looked at, so that the exit status stays for the thread that waits for the process.
+    let look = WaitIdOptions::EXITED | WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;
+    let seen = retry_on_intr(|| waitid(id.clone(), look)).ok()??;
+    let signal = seen.trapping_signal().or(seen.stopping_signal())?;
+    // This takes the event that was seen.
+    let _ = waitid(id, WaitIdOptions::STOPPED | WaitIdOptions::NOHANG);
     Some(signal)
 }
 

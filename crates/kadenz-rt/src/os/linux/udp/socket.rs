@@ -2,14 +2,15 @@
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::ptr;
 use std::time::Duration;
 
 use libc::hwtstamp_config;
-use rustix::event::{EventfdFlags, eventfd};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, SocketType};
 
-use super::super::clock::timespec_of_ns;
-use super::super::{errno, number};
+use super::super::clock::span_of_ns;
+use super::super::{errno, number, socket};
 use super::messages;
 use super::notes::TransmitKeyMessage;
 
@@ -37,13 +38,10 @@ impl Socket {
     /// Opens a socket that is bound to nothing.
     pub(crate) fn open(family: Family) -> Result<Self, i32> {
         let family = match family {
-            Family::V4 => libc::AF_INET,
-            Family::V6 => libc::AF_INET6,
+            Family::V4 => AddressFamily::INET,
+            Family::V6 => AddressFamily::INET6,
         };
-        let opened = super::super::socket(family, libc::SOCK_DGRAM, 0);
-        opened
-            .map(Self)
-            .map_err(|error| error.raw_os_error().unwrap_or(0))
+        number(socket(family, SocketType::DGRAM)).map(Self)
     }
 
     pub(crate) fn try_clone(&self) -> Result<Self, i32> {
@@ -57,26 +55,15 @@ impl Socket {
     }
 
     pub(crate) fn bind(&self, to: SocketAddr) -> Result<(), i32> {
-        let mut room = messages::empty();
-        let length = messages::write(&to, &mut room);
-        // SAFETY: the room is live and holds an address of that length.
-        done(unsafe { libc::bind(self.number(), (&raw const room).cast(), length) })
+        number(rustix::net::bind(&self.0, &to))
     }
 
     pub(crate) fn connect(&self, to: SocketAddr) -> Result<(), i32> {
-        let mut room = messages::empty();
-        let length = messages::write(&to, &mut room);
-        // SAFETY: the room is live and holds an address of that length.
-        done(unsafe { libc::connect(self.number(), (&raw const room).cast(), length) })
+        number(rustix::net::connect(&self.0, &to))
     }
 
     pub(crate) fn local_address(&self) -> Result<SocketAddr, i32> {
-        let mut room = messages::empty();
-        let mut length = size_of_val(&room) as libc::socklen_t;
-        let place = (&raw mut room).cast();
-        // SAFETY: the room is live, and `length` says how long it is.
-        done(unsafe { libc::getsockname(self.number(), place, &raw mut length) })?;
-        messages::read(&room).ok_or(libc::EAFNOSUPPORT)
+        number(rustix::net::getsockname(&self.0).and_then(SocketAddr::try_from))
     }
 
     /// Sets an option that is a number.
@@ -94,14 +81,7 @@ impl Socket {
     /// Limits how long waiting calls wait, to the next tick but one. With any such limit a signal ends them, too,
     /// whatever its handler requested (signal(7)).
     pub(crate) fn wait_at_most(&self, span: Duration) -> Result<(), i32> {
-        let limit = libc::timeval {
-            tv_sec: span.as_secs() as libc::time_t,
-            tv_usec: span.subsec_micros() as libc::suseconds_t,
-        };
-        let (option, length) = (libc::SO_RCVTIMEO, size_of_val(&limit) as libc::socklen_t);
-        let place = (&raw const limit).cast();
-        // SAFETY: the limit is live and of that length; the kernel copies it.
-        done(unsafe { libc::setsockopt(self.number(), libc::SOL_SOCKET, option, place, length) })
+        number(set_socket_timeout(&self.0, Timeout::Recv, Some(span)))
     }
 
     /// Reads an option that is a number.
@@ -287,41 +267,20 @@ pub(crate) fn wait(
     event: Option<&Event>,
     span_ns: Option<u64>,
 ) -> Result<Ready, i32> {
-    let of = |fd| libc::pollfd {
-        fd,
-        events: libc::POLLIN,
-        revents: 0,
-    };
-    // poll(2) ignores a negative number.
-    let event = event.map_or(-1, |event| event.0.as_raw_fd());
-    let mut descriptors = [of(socket.number()), of(event)];
-    let span = timespec_of_ns(span_ns.unwrap_or(0));
-    let timeout = if span_ns.is_some() {
-        &raw const span
-    } else {
-        ptr::null()
-    };
-    // SAFETY: the two descriptors are live and open; the time is live and normalised, or null for no
-    // limit; a null mask leaves the signal mask as it is.
-    let outcome = unsafe { libc::ppoll(descriptors.as_mut_ptr(), 2, timeout, ptr::null()) };
-    if outcome < 0 {
-        return Err(errno());
-    }
+    let second = event.map_or(&socket.0, |event| &event.0);
+    let mut both = [&socket.0, second].map(|fd| PollFd::new(fd, PollFlags::IN));
+    // Without an event the wait leaves the second one as it is: with nothing found.
+    let waited = if event.is_some() { 2 } else { 1 };
+    number(poll(&mut both[..waited], span_ns.map(span_of_ns).as_ref()))?;
     Ok(Ready {
-        error: descriptors[0].revents & libc::POLLERR != 0,
-        event: descriptors[1].revents != 0,
+        error: both[0].revents().contains(PollFlags::ERR),
+        event: !both[1].revents().is_empty(),
     })
 }
 
 /// Waits until the send buffer has room, for at most a span, and returns whether it has.
 pub(crate) fn for_room(socket: &Socket, at_most: std::time::Duration) -> bool {
-    let mut descriptor = libc::pollfd {
-        fd: socket.number(),
-        events: libc::POLLOUT,
-        revents: 0,
-    };
-    let span = timespec_of_ns(u64::try_from(at_most.as_nanos()).unwrap_or(u64::MAX));
-    // SAFETY: the descriptor and the time are live; a null mask leaves the signal mask as it is.
-    let outcome = unsafe { libc::ppoll(&raw mut descriptor, 1, &raw const span, ptr::null()) };
-    outcome > 0 && descriptor.revents & libc::POLLOUT != 0
+    let mut descriptor = [PollFd::new(&socket.0, PollFlags::OUT)];
+    let span = Timespec::try_from(at_most).ok();
+    poll(&mut descriptor, span.as_ref()).is_ok() && descriptor[0].revents().contains(PollFlags::OUT)
 }

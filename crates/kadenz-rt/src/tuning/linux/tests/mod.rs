@@ -7,7 +7,7 @@ use std::thread;
 
 use super::super::{AppliedTuning, CpuSet, Measure, Policy, Tuning, apply};
 use crate::os::linux::sched;
-use crate::testing::skip;
+use crate::testing::{give_up_capabilities, skip};
 
 const NEEDS_RIGHTS: &str =
     "the right to real-time scheduling; run as root or `sudo prlimit --pid $$ --rtprio=99`";
@@ -40,24 +40,6 @@ fn measure<'a>(applied: &'a AppliedTuning, name: &str) -> &'a Measure {
 fn in_force() -> (u32, u32, u64) {
     let attr = sched::scheduling().unwrap();
     (attr.policy, attr.priority, attr.flags)
-}
-
-/// Drops the capabilities of the calling thread alone, so that it has the rights of an ordinary user.
-fn give_up_capabilities() {
-    #[repr(C)]
-    struct Header {
-        version: u32,
-        thread: i32,
-    }
-    // _LINUX_CAPABILITY_VERSION_3 of linux/capability.h; three sets of 64 bits, all empty.
-    let header = Header {
-        version: 0x2008_0522,
-        thread: 0,
-    };
-    let none = [0_u32; 6];
-    // SAFETY: both structures are live and laid out as capset(2) demands; thread 0 is the caller.
-    let outcome = unsafe { libc::syscall(libc::SYS_capset, &raw const header, &raw const none) };
-    assert_eq!(outcome, 0);
 }
 
 /// Skips a test and reports what the measure says is missing.

@@ -20,13 +20,8 @@ const SLOW: [&str; 5] = [
 /// Moves the calling thread into a network namespace of its own, with a slow interface that queues so many bytes;
 /// else returns what is missing.
 fn enter(kept_back: usize) -> Result<(), String> {
-    // SAFETY: the call takes a number, and changes the calling thread alone.
-    if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
-        let error = std::io::Error::last_os_error();
-        return Err(format!(
-            "the right to make a network namespace ({error}); run as root"
-        ));
-    }
+    crate::os::linux::leave_network()
+        .map_err(|error| format!("the right to make a network namespace ({error}); run as root"))?;
     let queue =
         format!("tc qdisc add dev slow0 root tbf rate 800kbit burst 1540 limit {kept_back}");
     for line in SLOW.into_iter().chain([queue.as_str()]) {

@@ -1,7 +1,7 @@
 //! Options that the kernel refuses an ordinary user, and the text of the refusal.
 
 use crate::net::port::{PortOptions, Stamping, UdpPort};
-use crate::testing::skip;
+use crate::testing::{give_up_capabilities, skip};
 use crate::tuning::Measure;
 
 /// Runs a test on a thread without capabilities.
@@ -15,24 +15,6 @@ fn as_ordinary_user(test: impl FnOnce() + Send) {
             std::panic::resume_unwind(panic);
         }
     });
-}
-
-/// Drops the capabilities of the calling thread alone, so that it has the rights of an ordinary user.
-fn give_up_capabilities() {
-    #[repr(C)]
-    struct Header {
-        version: u32,
-        thread: i32,
-    }
-    // _LINUX_CAPABILITY_VERSION_3 of linux/capability.h; three sets of 64 bits, all empty.
-    let header = Header {
-        version: 0x2008_0522,
-        thread: 0,
-    };
-    let none = [0_u32; 6];
-    // SAFETY: both structures are live and laid out as capset(2) demands; thread 0 is the caller.
-    let outcome = unsafe { libc::syscall(libc::SYS_capset, &raw const header, &raw const none) };
-    assert_eq!(outcome, 0);
 }
 
 fn limit(name: &str) -> usize {
