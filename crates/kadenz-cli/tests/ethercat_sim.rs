@@ -67,8 +67,8 @@ fn of_two_segments_on_one_cable_one_answers_and_neither_the_other() {
 }
 
 #[test]
-fn the_loopback_is_no_segment() {
-    in_a_network("the loopback is no segment", || {
+fn the_loopback_is_not_a_segment() {
+    in_a_network("the loopback is not a segment", || {
         for command in [&["ethercat", "sim"][..], &["ethercat", "scan"]] {
             let said = run(&[command, &["--interface", "lo"]].concat());
             assert_eq!(said.code, 2);

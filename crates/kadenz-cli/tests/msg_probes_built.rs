@@ -264,7 +264,7 @@ fn the_suites_of_ros_run_whole_with_imported_ones_beside_them() {
     );
 }
 
-/// ROS 2 is no package of Debian: the test builds its probe against headers that stand in for it; without them the
+/// Debian has no package of ROS 2: the test builds its probe against headers that stand in for it; without them the
 /// command names the remedy.
 #[test]
 fn the_probe_of_ros_2_is_built_where_its_packages_are() {

@@ -13,7 +13,7 @@ const MAX_LINKS: usize = 40;
 pub(crate) struct NewFile {
     /// The file beside its place; `None` for what is written itself.
     beside: Option<PathBuf>,
-    /// Its place, which is no link.
+    /// Its place, which is not a link.
     place: PathBuf,
 }
 

@@ -101,7 +101,7 @@ fn overflows_of_cyclictest_are_counted() {
     ];
     for (ending, format) in formats {
         let (_folder, run) = imported(&format!("cyclictest-overflow.{ending}"), format);
-        assert_eq!(run.series.len(), 2, "the column of sums is no thread");
+        assert_eq!(run.series.len(), 2, "the column of sums is not a thread");
         assert_eq!(run.series[0].counts, counts(600, 0, 544, 22_000, 2_435_000));
         assert_eq!(run.series[1].counts, counts(600, 0, 597, 31_000, 1_532_000));
         let text = warning(&run, "overflow");

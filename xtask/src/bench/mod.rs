@@ -65,7 +65,7 @@ Usage: cargo xtask bench <NAME> [--append] [--only NAMES] [--rounds N] [--second
   --append      write the row into docs/benchmarks.md
   --only NAMES  contestants of messages, with commas between, as kadenz-udpm,lcm (those of `kadenz experiment
                 messages`); of ethercat, camera and python; loops or frames of languages;
-                a name that is none tells them all
+                an unknown name tells them all
   --rounds N    rounds of cyclic, udp and camera-layout [default: 7], of messages [default: 5],
                 of hlog-report, ethercat and camera [default: 3],
                 days of each noise of modes-found [default: 1], of modes-nothing [default: 10]

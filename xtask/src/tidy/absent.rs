@@ -88,10 +88,10 @@ pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
     findings
 }
 
-/// A wait this long gives up on a hang; it is no limit for slowness.
+/// A wait this long gives up on a hang; it is not a limit for slowness.
 const GIVING_UP_S: u64 = 30;
 
-/// Rule `timed-asserts`: a busy machine is no defect of the code under test.
+/// Rule `timed-asserts`: a busy machine is not a defect of the code under test.
 pub(crate) fn timed_asserts(files: &[SourceFile]) -> Vec<Finding> {
     let own = |file: &&SourceFile| file.is("rs") && file.path.starts_with("crates/");
     let mut findings = Vec::new();

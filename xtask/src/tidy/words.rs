@@ -73,6 +73,9 @@ const PERSONS: &[(&str, &str)] = &[
     ("hung up on", "disconnected"),
 ];
 
+/// Phrases in which `is no` is right. Elsewhere in a text of the program, readers expect `is not a`.
+const ALLOWED_NO: [&str; 2] = ["there is no", "is no longer"];
+
 /// Whether a file is neither copied from another project nor written by a program.
 fn is_ours(file: &SourceFile) -> bool {
     let fixture = file.path.starts_with("conformance/") && !file.path.ends_with(".md");
@@ -119,7 +122,10 @@ pub(crate) fn field_terms(files: &[SourceFile]) -> Vec<Finding> {
     };
     for file in files.iter().filter(is_code) {
         for (at, line) in file.text.lines().enumerate() {
-            let texts = complaints(&words_of(line)).into_iter();
+            let words = words_of(line);
+            let no = (!is_comment(line) && denies_by_no(&words))
+                .then(|| "write `is not a` in place of `is no`".to_owned());
+            let texts = complaints(&words).into_iter().chain(no);
             findings.extend(texts.map(|text| Finding::in_line(&file.path, at, text)));
         }
     }
@@ -128,13 +134,25 @@ pub(crate) fn field_terms(files: &[SourceFile]) -> Vec<Finding> {
 
 /// The words of a line of Rust: a whole comment, or the content of the string literals that begin in it.
 fn words_of(line: &str) -> String {
-    match line.trim_start().starts_with("//") {
+    match is_comment(line) {
         true => line.to_owned(),
         false => {
             let texts = line.split('"').skip(1).step_by(2);
             texts.collect::<Vec<_>>().join(" ")
         }
     }
+}
+
+fn is_comment(line: &str) -> bool {
+    line.trim_start().starts_with("//")
+}
+
+fn denies_by_no(text: &str) -> bool {
+    let mut rest = text.to_lowercase();
+    for right in ALLOWED_NO {
+        rest = rest.replace(right, "");
+    }
+    scan::has_word(&rest, "is no")
 }
 
 /// The complaint about each word of the lists that a line has.
@@ -235,6 +253,14 @@ mod tests {
             "crates/a/src/lib.rs:3",
         ];
         assert_eq!(places(&field_terms(&pages)), expected);
+    }
+
+    #[test]
+    fn a_text_that_denies_by_no_is_found() {
+        let code = "let a = \"`{a}` is no number\";\n// It is no number.\n\
+                    let b = \"There is no number, it is no longer here\";\nlet is_no = \"this noun\";\n";
+        let found = field_terms(&[file("crates/a/src/lib.rs", code)]);
+        assert_eq!(places(&found), ["crates/a/src/lib.rs:1"]);
     }
 
     #[test]

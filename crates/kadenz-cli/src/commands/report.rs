@@ -46,7 +46,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         .unwrap_or_else(|| page_for(&options.runs[0]));
     waiting("writing the page", || html::write(&runs, &page))?;
     output::note(&format!("report: {}", absolute(&page).display()));
-    // The page of a run that missed its deadline is no failure; only a deadline stated here decides the exit code.
+    // The page of a run that missed its deadline is not a failure; only a deadline stated here decides the exit code.
     Ok(match options.reading.deadline {
         Some(_) => outcome::judge(&runs),
         None => Outcome::Kept,

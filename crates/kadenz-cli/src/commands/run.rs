@@ -122,7 +122,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// The program with its arguments for people; bytes that are no UTF-8 are replaced.
+    /// The program with its arguments for people; bytes that are not UTF-8 are replaced.
     fn shown(&self) -> Vec<String> {
         let words = self.program.iter();
         words

@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(request["interval"], "1s");
         assert!(
             !request.contains_key("json"),
-            "how it is shown is no request"
+            "how it is shown is not a request"
         );
         assert!(!request.contains_key("deadline"), "{request:?}");
     }

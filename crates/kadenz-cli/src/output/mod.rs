@@ -144,7 +144,7 @@ pub(crate) fn summary(summary: &impl Answer) -> anyhow::Result<Outcome> {
     }
 }
 
-/// As [`answer`], for people as a note: beside the effect of the command, its counts are no data to them.
+/// As [`answer`], for people as a note: beside the effect of the command, its counts are not data to them.
 pub(crate) fn answer_as_note(answer: &impl Answer) -> anyhow::Result<Outcome> {
     print_answer(answer, |text| note(text))
 }
@@ -210,7 +210,7 @@ pub(crate) fn answer_of_parts(answer: &impl Answer) -> anyhow::Result<Outcome> {
 /// The first error of standard output, except that its reader has closed it.
 static UNWRITTEN: OnceLock<String> = OnceLock::new();
 
-/// Whether standard output took what was written to it. A closed output (`| head`) is no error; [`end`] reports
+/// Whether standard output took what was written to it. A closed output (`| head`) is not an error; [`end`] reports
 /// others.
 fn is_taken(written: io::Result<()>) -> bool {
     let Err(error) = written else {
@@ -234,7 +234,7 @@ pub(crate) fn end(code: ExitCode) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Prints text on standard output. A closed output (`| head`) is no error.
+/// Prints text on standard output. A closed output (`| head`) is not an error.
 pub(crate) fn say(text: &str) {
     show(&Text::from(text));
 }

@@ -28,7 +28,7 @@ pub(crate) fn pid(folder: &Path) -> String {
     pid.trim().to_owned()
 }
 
-/// Sends a signal to a process that is no child of the test; returns whether the process exists.
+/// Sends a signal to a process that is not a child of the test; returns whether the process exists.
 pub(crate) fn kill(name: &str, pid: &str) -> bool {
     let mut kill = Command::new("kill");
     kill.args([&format!("-{name}"), pid]).stderr(Stdio::null());

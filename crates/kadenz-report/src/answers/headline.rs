@@ -178,7 +178,7 @@ fn question((series, verdict): &Judged<'_>) -> String {
     }
 }
 
-/// Containers as `Host::virtualisation` names them: a container alone is no virtual machine.
+/// Containers as `Host::virtualisation` names them: a container alone is not a virtual machine.
 const CONTAINERS: [&str; 5] = ["docker", "podman", "kubernetes", "lxc", "systemd-nspawn"];
 
 /// The machine in a few words: its processor, and whether it is a virtual one. Absent where nothing is known about it.

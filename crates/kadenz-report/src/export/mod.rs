@@ -113,7 +113,7 @@ impl fmt::Display for ExportFormat {
     }
 }
 
-/// A name that is no format.
+/// A name that is not a format.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "{name:?} is not a valid format to export to; known are hlog, hgrm (milliseconds), hgrm-us, hgrm-ns, \
@@ -330,7 +330,7 @@ pub enum ExportError {
         /// The series of the run.
         series: Vec<String>,
     },
-    /// The output is no path of a file.
+    /// The output is not the path of a file.
     #[error("{} names no file: give the path of the file to write", out.display())]
     NoFileName {
         /// The path given.

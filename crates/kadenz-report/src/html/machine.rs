@@ -74,7 +74,7 @@ pub(super) fn measures_table(
     table
 }
 
-/// A measure, with a link to its finding; reason and remedy of one that is no finding stand below it.
+/// A measure, with a link to its finding; reason and remedy of one that is not a finding stand below it.
 fn row(measure: &TuningMeasure, findings: &[Finding]) -> Vec<TableCell> {
     let words = if measure.ok { "granted" } else { "refused" };
     let mut result = TableCell::standing(words, measure.ok);

@@ -19,7 +19,7 @@ use super::{EncodedInterval, Importer, ReadError, Sink, StoreError};
 /// Reads interval logs.
 pub(super) struct Hlog;
 
-/// Start times before 2000 are no wall time but some clock's.
+/// Start times before 2000 are not wall time but some clock's.
 const WALL_S: f64 = 946_684_800.0;
 
 impl Importer for Hlog {

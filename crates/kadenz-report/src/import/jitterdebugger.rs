@@ -4,7 +4,7 @@
 //! and recordings of version 0.3 (Debian 12) in `conformance/import`. A value is wake-up time less
 //! intended time in whole units of `resolution_in_ns`, the rest cut off; the histogram ends at one
 //! millisecond, and what lies beyond is in `count`, `min` and `max` alone. Intended times are never
-//! passed over. A thread that counted nothing has an `avg` that is no JSON.
+//! passed over. A thread that counted nothing has an `avg` that is not JSON.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;

@@ -142,7 +142,7 @@ impl fmt::Display for ImportFormat {
     }
 }
 
-/// A name that is no format.
+/// A name that is not a format.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{name:?} is not a valid format to import; known are {known}", known = known())]
 pub struct ParseImportFormatError {

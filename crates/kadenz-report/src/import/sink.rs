@@ -11,7 +11,7 @@ use kadenz_record::samples::Sample;
 
 use super::{ImportFormat, ReadError, StoreError};
 
-/// The maximum number of series; no program writes more, so that a file with more is no such file.
+/// The maximum number of series; no program writes more, so that a file with more is not such a file.
 pub(super) const MAX_SERIES: usize = 900;
 
 /// Takes an importer's data: a run folder in the making, or memory.

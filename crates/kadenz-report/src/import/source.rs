@@ -156,7 +156,7 @@ impl<'a> Lines<'a> {
         self.ended
     }
 
-    /// The next line and its number; a line that is no UTF-8 is an error.
+    /// The next line and its number; a line that is not UTF-8 is an error.
     pub(super) fn next(&mut self) -> Result<Option<(u64, &str)>, ReadError> {
         self.line.clear();
         let read = self

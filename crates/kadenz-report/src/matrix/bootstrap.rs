@@ -112,7 +112,7 @@ fn read(grid: &BucketGrid, totals: &[u64], percents: &[Percent], draws: &mut [Ve
 }
 
 /// The interval that holds the middle `confidence` of `draws`; absent without draws, or where one
-/// of them is no number.
+/// of them is not a number.
 pub(crate) fn interval(mut draws: Vec<f64>, confidence: f64) -> Option<(f64, f64)> {
     if draws.is_empty() || draws.iter().any(|draw| !draw.is_finite()) {
         return None;

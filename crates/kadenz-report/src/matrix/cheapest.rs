@@ -54,7 +54,7 @@ impl DeadlinesKept {
 
 /// The answer where an ordinary thread kept the deadline, too.
 pub const NOTHING_NEEDED: &str =
-    "The cheapest tuning that keeps it here is none: an ordinary thread kept it, too.";
+    "No tuning is needed to keep it here: an ordinary thread kept it, too.";
 
 /// The cheapest tuning that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]

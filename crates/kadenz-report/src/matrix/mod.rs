@@ -88,7 +88,7 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// The matrix of a run; absent if it is none. The interval logs are read once more, for the
+    /// The matrix of a run; absent if it has none. The interval logs are read once more, for the
     /// bootstrap, from the folder that the summary names; where that fails, ratios have no
     /// intervals.
     ///
@@ -115,7 +115,7 @@ impl Matrix {
     }
 
     /// The recommendation of a run, without the ratios that take most of the time of [`Matrix::of`];
-    /// absent if it is no matrix.
+    /// absent if it has no matrix.
     #[must_use]
     pub fn recommendation_of(summary: &Summary) -> Option<Recommendation> {
         let no_figures = |_: &Summary, places: &[usize]| vec![Figures::default(); places.len()];

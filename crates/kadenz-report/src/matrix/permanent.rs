@@ -7,7 +7,7 @@ use kadenz_record::run::tune::{DEFAULT_PRIORITY, Tune};
 const IDLE_STATES: &str = "To turn the idle states off without `kadenz run`: `sudo cpupower \
      idle-set -D 1` until the next boot, or for good the kernel parameter of this machine's idle \
      driver, which `kadenz doctor` names.";
-/// No machine has a CPU of this number; a list that names one is no valid list of CPUs.
+/// No machine has a CPU of this number; a list that names one is not a valid list of CPUs.
 const MAX_CPUS: u32 = 8192;
 
 /// Commands and files that establish a combination.
@@ -24,7 +24,7 @@ pub struct Permanent {
     pub idle_states: Option<String>,
 }
 
-/// The facts of a run that the commands need. Values that are no valid numbers are dropped: the commands consist of
+/// The facts of a run that the commands need. Values that are not valid numbers are dropped: the commands consist of
 /// these words, and users will run them as root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Means {

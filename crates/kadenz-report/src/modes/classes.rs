@@ -120,7 +120,7 @@ fn clusters(events: &[Event]) -> Vec<Vec<Event>> {
     let mut peaks: Vec<(f64, usize)> = (9..bins)
         .filter_map(|at| {
             let inside = sum(at - 1, at + 2);
-            // Compared with the denser side, so that the edge of a level is no cluster.
+            // Compared with the denser side, so that the edge of a level is not a cluster.
             let around = sum(at - 8, at - 1).max(sum(at + 2, at + 9)) * 3.0 / 7.0;
             let excess = inside - around;
             (inside >= 3.0 && excess > 4.0 * (around + 1.0).sqrt()).then_some((excess, at))

@@ -265,7 +265,7 @@ impl Fit {
         self.sum_ih += place * height;
     }
 
-    /// Rise per sample; absent if the run is no ramp.
+    /// Rise per sample; absent if the run is not a ramp.
     pub(super) fn slope(&self) -> Option<f64> {
         if self.samples < MIN || f64::from(self.rises) < RISES * f64::from(self.samples - 1) {
             return None;

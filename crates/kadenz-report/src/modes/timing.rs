@@ -12,7 +12,7 @@ const UNDECIDED: usize = 8192;
 const UNKNOWN_NS: u64 = 1_000_000;
 
 /// Makes points of samples. Some imports know only the order of theirs, and give all the same time; equal times of the
-/// first few are no proof of that, so they are held back.
+/// first few do not prove that, so they are held back.
 #[derive(Debug)]
 pub(crate) struct Timing {
     interval_ns: u64,

@@ -49,8 +49,8 @@ pub struct RatioInterval {
 const CONFIDENCE: f64 = 0.95;
 
 impl RatioInterval {
-    /// From one ratio per round; `None` where there is none, or one that is no positive number. One ratio, and two equal
-    /// ones, have no interval: percentiles are values of a histogram, so that two are often equal by chance.
+    /// From one ratio per round; `None` where there is none, or one that is not a positive number. One ratio, and two
+    /// equal ones, have no interval: percentiles are values of a histogram, so that two are often equal by chance.
     ///
     /// ```
     /// use kadenz_report::statistics::RatioInterval;

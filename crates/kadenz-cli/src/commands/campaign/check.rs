@@ -32,7 +32,7 @@ pub(super) fn words(plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Shortens an error of clap to one line; help is no error where the user requested it.
+/// Shortens an error of clap to one line; help is not an error where the user requested it.
 fn refused(words: &[String], error: &clap::Error) -> anyhow::Error {
     let text = error.to_string();
     let lines = text.lines().map(str::trim).filter(|it| !it.is_empty());

@@ -82,7 +82,7 @@ impl Pending {
 }
 
 impl Target<'_> {
-    /// Whether all messages go into one file: its name has the format's ending, and it is no folder.
+    /// Whether all messages go into one file: its name has the format's ending, and it is not a folder.
     fn is_one_file(&self) -> bool {
         let named = self
             .out

@@ -78,7 +78,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             changes_of(name, &old, &new)
         }
     };
-    // A type on one side only is no contradiction.
+    // A type on one side only is not a contradiction.
     let broken = |it: &TypeChange| it.breaks() && it.old.is_some() && it.new.is_some();
     let breaks = all.iter().any(broken);
     output::answer(&Differences {

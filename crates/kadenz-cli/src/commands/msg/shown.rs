@@ -69,7 +69,7 @@ fn lengths(shape: &[usize]) -> String {
     lengths.join(" x ")
 }
 
-/// Every field of a value that is no struct, with its path, as [`Value::numbers`] names them; at most this many.
+/// Every field of a value that is not a struct, with its path, as [`Value::numbers`] names them; at most this many.
 pub(super) fn leaves(value: &Value, most: usize) -> Vec<(String, String)> {
     let mut leaves = Vec::new();
     gather(&mut leaves, value, String::new(), most);
@@ -98,7 +98,7 @@ fn gather(leaves: &mut Vec<(String, String)>, value: &Value, path: String, most:
     }
 }
 
-/// A value that is no struct, as in JSON, but with NaN and infinities as plain words.
+/// A value that is not a struct, as in JSON, but with NaN and infinities as plain words.
 pub(super) fn word(value: &Value) -> String {
     match value {
         Value::Float(it) => format!("{it:?}"),

@@ -130,7 +130,7 @@ impl TokenOption {
     }
 }
 
-/// A rate as a limit: at least one a second, because 0 would be no limit.
+/// A rate as a limit: at least one a second, because 0 would mean no limit.
 pub(super) fn per_second(rate: Rate) -> PerSecond {
     let per_second = 1e9 / rate.interval().as_duration().as_nanos().max(1) as f64;
     let whole = NonZeroU32::new(per_second.round() as u32);

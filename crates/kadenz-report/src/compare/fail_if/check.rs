@@ -352,7 +352,7 @@ fn is_about_deadlines(metric: crate::compare::Metric) -> bool {
     matches!(metric, Misses | MissRate | MissesPerHour | LongestRun)
 }
 
-/// Candidate divided by baseline. Zero against zero is no change, something against zero is beyond every ratio; below
+/// Candidate divided by baseline. Zero against zero is 1, something against zero is beyond every ratio; below
 /// zero there is no ratio.
 fn ratio(before: f64, after: f64) -> Option<f64> {
     if before > 0.0 {

@@ -8,22 +8,22 @@ use super::{FailIf, Limit, Operator};
 use crate::compare::{Dimension, Metric};
 use crate::statistics::{ParsePercentError, Percent};
 
-/// Why a text is no expression.
+/// Why a text is not an expression.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ParseFailIfError {
     /// The text has no comparison operator.
     #[error("`{0}` has no operator; write it as `p99.9 > 1.2x`, with >, >=, < or <=")]
     NoOperator(String),
-    /// Something before the operator that is no figure.
+    /// Something before the operator that is not a figure.
     #[error(
         "`{0}` is not a valid figure; there are p50, p99.9 and so on, min, mean, median, stddev, max, \
          misses, miss-rate, misses-per-hour, longest-run, dropped and count"
     )]
     NoSuchFigure(String),
-    /// A `p` with something that is no percentile.
+    /// A `p` with something that is not a percentile.
     #[error(transparent)]
     Percentile(#[from] ParsePercentError),
-    /// Something after the operator that is no limit.
+    /// Something after the operator that is not a limit.
     #[error(
         "`{0}` is not a valid limit; write a ratio (1.2x), a change (10%), a duration (2ms) or a count (0)"
     )]
@@ -36,12 +36,12 @@ pub enum ParseFailIfError {
         /// The limit without a unit, as it was written.
         limit: String,
     },
-    /// A duration for a figure that is none.
+    /// A duration for a figure that is not a time.
     #[error(
         "`{figure}` is not a valid duration; write a plain number, a ratio (1.2x) or a change (10%)"
     )]
     NotADuration {
-        /// The figure, which is no time.
+        /// The name of the figure.
         figure: Metric,
     },
     /// A ratio below zero.

@@ -127,7 +127,7 @@ fn normal(random: &mut Random) -> f64 {
 
 impl Recurring {
     /// Begins so that no parameter keeps [`Recurring::adds`] busy for long: a period is one interval at least,
-    /// occurrences before the record are skipped, and a time that is no number never comes.
+    /// occurrences before the record are skipped, and a time that is not a number never comes.
     fn new(mut planted: Planted, interval_s: f64, random: Random) -> Self {
         planted.period_s = planted.period_s.max(interval_s);
         planted.stray = planted.stray.clamp(0.0, 1.0);

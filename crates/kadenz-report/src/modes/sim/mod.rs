@@ -79,7 +79,7 @@ pub struct Planted {
     pub kind: ModeKind,
     /// Time from one occurrence to the next; one interval of the samples at least.
     pub period_s: f64,
-    /// Time of the first occurrence. If it, or `stray`, is no number, there is none.
+    /// Time of the first occurrence. If it, or `stray`, is not a number, there is none.
     pub first_s: f64,
     /// Duration of one; one sample at least.
     pub duration_s: f64,

@@ -159,7 +159,7 @@ impl Heard {
         watcher.add(&raw.into());
         known.request(raw.fingerprint());
         let is_message = raw.payload.len() >= 8;
-        // Without any known type, a message that is not decoded is no error.
+        // Without any known type, a message that is not decoded is not an error.
         if let Some(fields) = fields.filter(|it| it.is_of(raw.channel)) {
             let decoded = types::decoded(known, raw.payload);
             if !is_message || known.any() && decoded.is_err() {
