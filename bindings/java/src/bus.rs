@@ -171,8 +171,9 @@ pub fn receive(
         }
         let stamps = raw.stamps();
         let is_new = channel.replace(raw.channel) != Some(raw.channel);
+        let sequence = raw.delivery.info.source.sequence;
         let facts = [
-            raw.delivery.info.sequence.map_or(-1, |it| it.number.into()),
+            sequence.map_or(-1, |it| it.number.into()),
             stamps.kernel.map_or(-1, |it| whole(it.as_ns())),
             whole(stamps.taken.as_ns()),
             is_new.into(),

@@ -113,7 +113,7 @@ impl Subscription {
                 Received {
                     channel: raw.channel.as_str().to_owned(),
                     payload,
-                    sequence: raw.delivery.info.sequence.map(|it| it.number),
+                    sequence: raw.delivery.info.source.sequence.map(|it| it.number),
                     kernel_ns: stamps.kernel.map(|it| it.as_ns()),
                     taken_ns: stamps.taken.as_ns(),
                 }

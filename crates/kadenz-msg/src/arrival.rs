@@ -17,10 +17,8 @@ pub struct Arrival<'a> {
 /// Facts about a message that its provider states beside channel and content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MessageInfo {
-    /// The sender, as far as the provider distinguishes senders.
-    pub sender: SenderId,
-    /// Its number, where the provider counts.
-    pub sequence: Option<Sequence>,
+    /// The sender and the number that it gave the message.
+    pub source: SourceInfo,
     /// The times at which it passed the kernel and this program.
     pub stamps: Stamps,
 }
@@ -31,10 +29,9 @@ impl MessageInfo {
     /// # Real-time safety
     /// Reads a clock; it neither allocates nor locks.
     #[must_use]
-    pub fn now(sender: SenderId, sequence: Option<Sequence>) -> Self {
+    pub fn now(source: SourceInfo) -> Self {
         Self {
-            sender,
-            sequence,
+            source,
             stamps: Stamps::now(),
         }
     }
@@ -71,6 +68,23 @@ impl Payload<'_> {
                 vector.extend_from_slice(bytes);
             }
         }
+    }
+}
+
+/// The sender of a message, and the number that the sender gave it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SourceInfo {
+    /// The sender, as far as the provider distinguishes senders.
+    pub sender: SenderId,
+    /// The message's number, where the provider counts.
+    pub sequence: Option<Sequence>,
+}
+
+impl SourceInfo {
+    /// Of a message of this sender; without a number if the provider does not count.
+    #[must_use]
+    pub const fn new(sender: SenderId, sequence: Option<Sequence>) -> Self {
+        Self { sender, sequence }
     }
 }
 

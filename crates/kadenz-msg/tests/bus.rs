@@ -31,7 +31,7 @@ fn what_is_published_is_received_in_order_and_whole() {
         assert_eq!(incoming.message, pose(number));
         assert_eq!(incoming.delivery.channel.as_str(), "POSE");
         assert_eq!(
-            incoming.delivery.info.sequence.unwrap().number,
+            incoming.delivery.info.source.sequence.unwrap().number,
             number as u32
         );
     }
@@ -336,7 +336,7 @@ fn a_large_message_is_seen_where_it_lies() {
 }
 
 #[test]
-fn what_is_no_channel_or_no_provider_is_refused_with_the_reason() {
+fn what_is_not_a_channel_or_not_a_provider_is_refused_with_the_reason() {
     let bus = bus();
     let long = bus.publish_bytes(&"x".repeat(64), &[]).unwrap_err();
     assert!(long.to_string().contains("63"), "{long}");

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use kadenz_msg::arrival::{Arrival, MessageInfo, Payload, SenderId, Stamps};
+use kadenz_msg::arrival::{Arrival, MessageInfo, Payload, SenderId, SourceInfo, Stamps};
 use kadenz_msg::bus::{Bus, Contract, RecvError, SubscriptionOptions};
 use kadenz_msg::channel::Pattern;
 use kadenz_msg::message::Message as _;
@@ -161,8 +161,7 @@ fn arrive(channel: &str, mut payload: Vec<u8>, age: Duration, take: Take<'_>) {
         channel,
         payload: Payload::Owned(&mut payload),
         info: MessageInfo {
-            sender: SenderId(1),
-            sequence: None,
+            source: SourceInfo::new(SenderId(1), None),
             stamps: Stamps {
                 published: None,
                 kernel: Some(now - age),

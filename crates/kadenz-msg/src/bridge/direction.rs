@@ -129,7 +129,7 @@ impl Relay {
             return true;
         }
         match self.own {
-            Some(own) => raw.delivery.info.sender == own,
+            Some(own) => raw.delivery.info.source.sender == own,
             None => match self.sent_here.lock() {
                 Ok(mut sent) => sent.recognises(raw.channel.as_str(), raw.payload, clock::now()),
                 Err(_) => false,

@@ -142,7 +142,9 @@ fn receive_greeting(
     loop {
         let wait = until.remaining(clock::now());
         match aggregator.next_message(wait) {
-            Ok(Some(raw)) if raw.payload == greeting => return Some(raw.delivery.info.sender),
+            Ok(Some(raw)) if raw.payload == greeting => {
+                return Some(raw.delivery.info.source.sender);
+            }
             Ok(Some(_)) => {}
             Ok(None) => return None,
             // The peer may not be there yet.

@@ -15,6 +15,7 @@ use kadenz_rt::clock::MonotonicTime;
 
 use super::mailbox::{AtomicCounter, Mailbox};
 use super::routes::{Route, RouteId, Routes, Visitor};
+use crate::arrival::SourceInfo;
 use crate::loss::{LossMeter, SenderTally};
 use crate::provider::{
     Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Wait, Wake,
@@ -280,8 +281,9 @@ impl<'a> Leadership<'a> {
         // A thread that receives for others alone has no time of its own to keep.
         let until = collector.and_then(|_| until(wait));
         inlet.receive(wait, &mut |arrival| {
-            if let (Some(meter), Some(sequence)) = (meter.as_mut(), arrival.info.sequence) {
-                meter.note(arrival.info.sender, sequence, arrival.channel);
+            let SourceInfo { sender, sequence } = arrival.info.source;
+            if let (Some(meter), Some(sequence)) = (meter.as_mut(), sequence) {
+                meter.note(sender, sequence, arrival.channel);
             }
             if !routes.post(arrival, until, visitor.as_mut()) {
                 misnamed.add_one();

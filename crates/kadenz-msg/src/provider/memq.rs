@@ -15,7 +15,7 @@ use super::{
     BackPressure, DeliveryOrder, Discovery, Guarantees, History, Inlet, InletCounters, Loss, More,
     Outlet, Provider, ProviderError, PublishError, ReceiveError, Received, Take, Wait, Wake,
 };
-use crate::arrival::{Arrival, MessageInfo, Payload, Scope, SenderId, Sequence};
+use crate::arrival::{Arrival, MessageInfo, Payload, Scope, SenderId, Sequence, SourceInfo};
 use crate::channel::{Channel, Pattern};
 use crate::sync::{Lock, Thread, thread};
 
@@ -64,20 +64,15 @@ struct MemqInletState {
 struct InletMessage {
     channel: Channel,
     payload: Vec<u8>,
-    sender: SenderId,
-    number: u32,
+    source: SourceInfo,
 }
 
 impl InletMessage {
     fn arrival(&mut self) -> Arrival<'_> {
-        let sequence = Sequence {
-            number: self.number,
-            scope: Scope::Sender,
-        };
         Arrival {
             channel: self.channel.as_str(),
             payload: Payload::Owned(&mut self.payload),
-            info: MessageInfo::now(self.sender, Some(sequence)),
+            info: MessageInfo::now(self.source),
         }
     }
 }
@@ -140,9 +135,14 @@ struct MemqOutlet {
 
 impl Publish for MemqOutlet {
     fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError> {
+        let sequence = Sequence {
+            number: self.published,
+            scope: Scope::Sender,
+        };
+        let source = SourceInfo::new(self.sender, Some(sequence));
         self.exchange.queues.with(|queues| {
             for queue in queues.iter() {
-                queue.put(channel, payload, self.sender, self.published);
+                queue.put(channel, payload, source);
             }
         });
         self.published = self.published.wrapping_add(1);
@@ -151,7 +151,7 @@ impl Publish for MemqOutlet {
 }
 
 impl InletQueue {
-    fn put(&self, channel: &Channel, payload: &[u8], sender: SenderId, number: u32) {
+    fn put(&self, channel: &Channel, payload: &[u8], source: SourceInfo) {
         let waiting = self.state.with(|state| {
             if !state.wanted.iter().any(|it| it.matches(channel.as_str())) {
                 return None;
@@ -163,8 +163,7 @@ impl InletQueue {
             let index = (state.first + state.count) % state.slots.len();
             let slot = &mut state.slots[index];
             slot.channel = *channel;
-            slot.sender = sender;
-            slot.number = number;
+            slot.source = source;
             slot.payload.clear();
             slot.payload.extend_from_slice(payload);
             state.count += 1;

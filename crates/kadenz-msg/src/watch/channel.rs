@@ -112,10 +112,10 @@ impl ChannelWatch {
         self.fingerprint = received.fingerprint;
         let has_room = self.senders.len() < MAX_SENDERS;
         let mut senders = self.senders.iter_mut();
-        match senders.find(|it| it.sender == received.sender) {
+        match senders.find(|it| it.sender == received.source.sender) {
             Some(sender) => sender.messages += 1,
             None if has_room => self.senders.push(SenderFigures {
-                sender: received.sender,
+                sender: received.source.sender,
                 messages: 1,
                 loss: None,
             }),

@@ -39,7 +39,7 @@ pub use echo_filter::EchoFilter;
 pub use recent::{Jitter, Pace};
 pub use traces::{Sparkline, Traces};
 
-use crate::arrival::{SenderId, Sequence};
+use crate::arrival::SourceInfo;
 use crate::bus::Raw;
 use crate::channel::Channel;
 use crate::loss::{LossMeter, SenderTally};
@@ -83,10 +83,8 @@ pub struct ReceivedMessage {
     pub channel: Channel,
     /// The length of its payload.
     pub bytes: usize,
-    /// The sender, as far as the provider distinguishes senders.
-    pub sender: SenderId,
-    /// Its number, where the provider counts.
-    pub sequence: Option<Sequence>,
+    /// The sender and the number that it gave the message.
+    pub source: SourceInfo,
     /// The first eight bytes, as the hash of its type; `None` for fewer than eight bytes.
     pub fingerprint: Option<Fingerprint>,
 }
@@ -99,8 +97,7 @@ impl ReceivedMessage {
             at,
             channel,
             bytes,
-            sender: SenderId::default(),
-            sequence: None,
+            source: SourceInfo::default(),
             fingerprint: None,
         }
     }
@@ -114,8 +111,7 @@ impl From<&Raw<'_>> for ReceivedMessage {
             at: stamps.kernel.unwrap_or(stamps.taken),
             channel: raw.channel,
             bytes: raw.payload.len(),
-            sender: raw.delivery.info.sender,
-            sequence: raw.delivery.info.sequence,
+            source: raw.delivery.info.source,
             fingerprint: raw.fingerprint(),
         }
     }
@@ -154,9 +150,9 @@ impl Watcher {
     /// Counts a message. Loss is exact if the caller passes all messages of a sender, on whatever channel;
     /// which of them are shown is another question.
     pub fn add(&mut self, received: &ReceivedMessage) {
-        if let Some(sequence) = received.sequence {
-            let channel = received.channel.as_str();
-            self.loss.note(received.sender, sequence, channel);
+        let SourceInfo { sender, sequence } = received.source;
+        if let Some(sequence) = sequence {
+            self.loss.note(sender, sequence, received.channel.as_str());
         }
         if let Some(channel_watch) = self.channel_watch(received.channel) {
             channel_watch.add(received);
@@ -316,7 +312,7 @@ mod throttle_tests {
     }
 
     #[test]
-    fn a_rate_that_is_no_part_of_the_other_is_kept_on_average() {
+    fn a_rate_that_is_not_a_part_of_the_other_is_kept_on_average() {
         let passed = passed((0..1000).map(|at| at * 7)).len();
         assert_eq!(passed, 70);
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::arrival::Scope;
+use crate::arrival::{Scope, SenderId, Sequence};
 
 fn at(ms: u64) -> MonotonicTime {
     MonotonicTime::from_ns(ms * 1_000_000)
@@ -10,12 +10,10 @@ fn received(name: &str, ms: u64) -> ReceivedMessage {
 }
 
 fn numbered(name: &str, ms: u64, sender: u128, number: u32) -> ReceivedMessage {
+    let scope = Scope::Sender;
+    let sequence = Sequence { number, scope };
     ReceivedMessage {
-        sender: SenderId(sender),
-        sequence: Some(Sequence {
-            number,
-            scope: Scope::Sender,
-        }),
+        source: SourceInfo::new(SenderId(sender), Some(sequence)),
         ..received(name, ms)
     }
 }

@@ -77,8 +77,8 @@ pub(crate) fn look(inlet: &mut dyn Inlet, span: Duration) -> Vec<ReceivedMessage
     let outcome = inlet.receive(Wait::Until(end), &mut |arrival| {
         all.push(ReceivedMessage {
             channel: arrival.channel.to_owned(),
-            sender: arrival.info.sender,
-            sequence: arrival.info.sequence,
+            sender: arrival.info.source.sender,
+            sequence: arrival.info.source.sequence,
             payload: arrival.payload.bytes().to_vec(),
         });
         More::GoOn
@@ -89,7 +89,7 @@ pub(crate) fn look(inlet: &mut dyn Inlet, span: Duration) -> Vec<ReceivedMessage
     all
 }
 
-/// Waits for `count` messages that are no marks of joining.
+/// Waits for `count` messages that are not marks of joining.
 pub(crate) fn collect(inlet: &mut dyn Inlet, count: usize) -> Vec<ReceivedMessage> {
     let mut all = Vec::new();
     let end = clock::now() + TIMEOUT;

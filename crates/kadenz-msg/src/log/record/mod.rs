@@ -371,7 +371,7 @@ impl Recorder {
         let received = self.log_time(stamp, ClockPair::read(1));
         let more = Published {
             time: arrival.info.stamps.published,
-            sequence: arrival.info.sequence.map(|it| it.number),
+            sequence: arrival.info.source.sequence.map(|it| it.number),
         };
         self.record(&channel, arrival.payload.bytes(), received, Some(more))
     }

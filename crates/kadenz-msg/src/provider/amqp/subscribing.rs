@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::session::{Account, BrokerMessage, Session, Status};
 use super::wire::{self, AmqpFieldReader, AmqpFrameWriter, BODY, HEADER, METHOD, Method};
-use crate::arrival::{SenderId, Sequence};
+use crate::arrival::SourceInfo;
 use crate::channel::{MAX_CHANNEL, Pattern};
 use crate::provider::stream::connection_slots::PeerState;
 use crate::provider::stream::note::read_note;
@@ -28,9 +28,10 @@ pub(in crate::provider) struct ConsumerSession {
 /// The incoming message.
 #[derive(Debug, Default)]
 struct IncomingContent {
-    /// Empty if the key was no name of a channel.
+    /// Empty if the key was not the name of a channel.
     channel: String,
-    from: Option<(SenderId, Sequence)>,
+    /// The default for messages of other programs: the broker hides their sender.
+    source: SourceInfo,
     size: usize,
     /// Parts of a body that has more than one.
     body: Vec<u8>,
@@ -135,7 +136,7 @@ impl ConsumerSession {
             return Err(ProtocolError);
         }
         self.incoming.size = size;
-        self.incoming.from = note.and_then(read_note);
+        self.incoming.source = note.and_then(read_note).unwrap_or_default();
         self.incoming.body.clear();
         Ok(())
     }
@@ -147,16 +148,10 @@ impl IncomingContent {
         if self.channel.is_empty() {
             return ReadOutcome::Malformed(used);
         }
-        // The broker hides the sender, except for Kadenz's own.
-        let (sender, sequence) = match self.from {
-            Some((sender, sequence)) => (sender, Some(sequence)),
-            None => (SenderId::default(), None),
-        };
         let received = StreamMessage {
             channel: &self.channel,
             payload: body,
-            sender,
-            sequence,
+            source: self.source,
         };
         ReadOutcome::Message(used, received)
     }
@@ -225,7 +220,7 @@ impl PeerProtocol for ConsumerSession {
         Ok(ReadOutcome::Other(used))
     }
 
-    /// The inlet opened this connection itself, so the broker is no unknown peer.
+    /// The inlet opened this connection itself, so the broker is a known peer.
     fn peer_state(&self) -> PeerState {
         PeerState::Active
     }
@@ -267,7 +262,7 @@ mod tests {
         while at < bytes.len() {
             match broker.read(&bytes[at..], &[], &mut Vec::new()).unwrap() {
                 ReadOutcome::Message(used, received) => {
-                    let number = received.sequence.unwrap().number;
+                    let number = received.source.sequence.unwrap().number;
                     all.push((
                         received.channel.to_owned(),
                         received.payload.to_vec(),

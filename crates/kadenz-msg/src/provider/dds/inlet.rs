@@ -10,7 +10,7 @@ use rustdds::dds::ReadError;
 use rustdds::no_key::{DeserializedCacheChange, SimpleDataReader};
 
 use super::{Cdr, DdsBus, ReceivedSample, TopicFilter};
-use crate::arrival::{Arrival, MessageInfo, Payload, Scope, SenderId, Sequence};
+use crate::arrival::{Arrival, MessageInfo, Payload, Scope, SenderId, Sequence, SourceInfo};
 use crate::channel::Pattern;
 use crate::loss::LossMeter;
 use crate::provider::notifier::Notifier;
@@ -19,7 +19,7 @@ use crate::provider::{
 };
 
 /// The maximum number of samples of one call before it checks whether it must end.
-const LARGEST_BATCH: usize = 64;
+const MAX_BATCH: usize = 64;
 /// The number of senders whose numbers are followed.
 const SENDERS: usize = 1024;
 
@@ -86,7 +86,7 @@ impl DdsInlet {
     /// Hands over the present and wanted messages.
     fn take_batch(&mut self, take: Take<'_>) -> Result<Batch, ReceiveError> {
         let mut handed = 0;
-        for _ in 0..LARGEST_BATCH {
+        for _ in 0..MAX_BATCH {
             let Some(sample) = self.next()? else {
                 let is_full = false;
                 return Ok(Batch { handed, is_full });
@@ -127,7 +127,7 @@ impl DdsInlet {
         Some(take(Arrival {
             channel: channel.as_str(),
             payload: Payload::Owned(&mut payload),
-            info: MessageInfo::now(sender, Some(sequence)),
+            info: MessageInfo::now(SourceInfo::new(sender, Some(sequence))),
         }))
     }
 }
@@ -140,7 +140,7 @@ impl Inlet for DdsInlet {
     fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError> {
         if self.wanted.is_empty() && !patterns.is_empty() {
             // Messages that arrived while no channel was wanted are discarded; their numbers count.
-            let most = self.bus.settings.history / LARGEST_BATCH + 2;
+            let most = self.bus.settings.history / MAX_BATCH + 2;
             for _ in 0..most {
                 let taken = self.take_batch(&mut |_| More::GoOn);
                 if taken.map_or(true, |batch| !batch.is_full) {

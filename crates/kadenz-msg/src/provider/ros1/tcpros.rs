@@ -11,7 +11,7 @@ use super::super::stream::peer_receiver::PeerProtocol;
 use super::super::stream::peer_set::{PeerSetProtocol, SendMessage};
 use super::super::stream::{ProtocolError, ReadOutcome, StreamMessage};
 use super::Topics;
-use crate::arrival::SenderId;
+use crate::arrival::{SenderId, SourceInfo};
 use crate::channel::{MAX_CHANNEL, Pattern};
 use crate::sync::Lock;
 
@@ -215,8 +215,8 @@ impl PeerSetProtocol for TcprosSubscriber {
 #[derive(Debug)]
 pub(in crate::provider) struct TcprosPublisher {
     channel: String,
-    /// The identity of a sender that is not a Kadenz program.
-    sender: SenderId,
+    /// The source of all messages of a publisher that is not a Kadenz program.
+    source: SourceInfo,
     longest: usize,
     /// `None` until the header has arrived, and then whether the peer is a Kadenz program.
     is_ours: Option<bool>,
@@ -242,7 +242,7 @@ impl TcprosPublisher {
         write_header(buffer, &fields);
         Self {
             channel: channel.to_owned(),
-            sender,
+            source: SourceInfo::new(sender, None),
             longest,
             is_ours: None,
         }
@@ -272,15 +272,15 @@ impl PeerProtocol for TcprosPublisher {
             return Ok(ReadOutcome::Short);
         };
         let used = 4 + body.len();
-        let (mut payload, mut sender, mut sequence) = (body, self.sender, None);
+        let (mut payload, mut source) = (body, self.source);
         if is_ours {
             let Some((front, note)) = body.split_at_checked(body.len().saturating_sub(NOTE)) else {
                 return Ok(ReadOutcome::Malformed(used));
             };
-            let Some((by, which)) = read_note(note) else {
+            let Some(noted) = read_note(note) else {
                 return Ok(ReadOutcome::Malformed(used));
             };
-            (payload, sender, sequence) = (front, by, Some(which));
+            (payload, source) = (front, noted);
         }
         if self.channel.len() > MAX_CHANNEL {
             return Ok(ReadOutcome::Malformed(used));
@@ -288,13 +288,12 @@ impl PeerProtocol for TcprosPublisher {
         let received = StreamMessage {
             channel: &self.channel,
             payload,
-            sender,
-            sequence,
+            source,
         };
         Ok(ReadOutcome::Message(used, received))
     }
 
-    /// The inlet opened this connection itself, so the publisher is no unknown peer.
+    /// The inlet opened this connection itself, so the publisher is a known peer.
     fn peer_state(&self) -> PeerState {
         PeerState::Active
     }
@@ -346,7 +345,7 @@ mod tests {
             (received.channel, received.payload),
             ("chatter", &b"hi"[..])
         );
-        assert_eq!(received.sequence.unwrap().number, 4);
+        assert_eq!(received.source.sequence.unwrap().number, 4);
     }
 
     #[test]

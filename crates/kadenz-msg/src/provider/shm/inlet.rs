@@ -14,7 +14,7 @@ use iceoryx2::service::port_factory::PortFactory as _;
 use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::{FileService, ShmBus, UserHeader, WAKE, WaitMode, bytes_of, read_header};
-use crate::arrival::{Arrival, MessageInfo, Payload, Scope, SenderId, Sequence};
+use crate::arrival::{Arrival, MessageInfo, Payload, Scope, SenderId, Sequence, SourceInfo};
 use crate::channel::Pattern;
 use crate::loss::{LossMeter, SequenceStatus};
 use crate::provider::{
@@ -22,7 +22,7 @@ use crate::provider::{
 };
 
 /// The maximum number of messages of one call of `receive`.
-const LARGEST_BATCH: usize = 64;
+const MAX_BATCH: usize = 64;
 
 /// The number of senders whose numbers are followed, so that a gap is known; living and gone.
 const MAX_SENDERS: usize = 1024;
@@ -81,7 +81,7 @@ impl ShmInlet {
     /// Hands over the present messages, and returns their number.
     fn take_all(&mut self, take: Take<'_>) -> Result<usize, ReceiveError> {
         let mut count = 0;
-        while count < LARGEST_BATCH {
+        while count < MAX_BATCH {
             let sample = self.subscriber.receive().map_err(|_| self.lost())?;
             let Some(sample) = sample else {
                 break;
@@ -102,7 +102,7 @@ impl ShmInlet {
                 more = take(Arrival {
                     channel,
                     payload: Payload::Borrowed(sample.payload()),
-                    info: MessageInfo::now(sender, Some(sequence)),
+                    info: MessageInfo::now(SourceInfo::new(sender, Some(sequence))),
                 });
             }
             // The message does not wait to be counted.

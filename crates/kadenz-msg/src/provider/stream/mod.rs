@@ -14,7 +14,7 @@ pub(super) mod socket;
 use std::fmt::Debug;
 use std::time::Duration;
 
-use crate::arrival::{Arrival, MessageInfo, Payload, SenderId, Sequence};
+use crate::arrival::{Arrival, MessageInfo, Payload, SourceInfo};
 use crate::channel::Channel;
 use crate::provider::{Outlet, PublishError};
 use page_buffer::PageBuffer;
@@ -31,8 +31,7 @@ pub(super) struct ProtocolError;
 pub(super) struct StreamMessage<'a> {
     pub(super) channel: &'a str,
     pub(super) payload: &'a [u8],
-    pub(super) sender: SenderId,
-    pub(super) sequence: Option<Sequence>,
+    pub(super) source: SourceInfo,
 }
 
 impl<'a> StreamMessage<'a> {
@@ -41,7 +40,7 @@ impl<'a> StreamMessage<'a> {
         Arrival {
             channel: self.channel,
             payload: Payload::Borrowed(self.payload),
-            info: MessageInfo::now(self.sender, self.sequence),
+            info: MessageInfo::now(self.source),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use super::peer_receiver::{PeerProtocol, PeerReceiver};
-use crate::arrival::{Arrival, Scope, SenderId, Sequence, random_number};
+use crate::arrival::{Arrival, Scope, SenderId, Sequence, SourceInfo, random_number};
 use crate::channel::{Channel, Pattern};
 use crate::provider::{
     Inlet, InletCounters, ProviderError, ReceiveError, Received, Take, Wait, Wake,
@@ -25,8 +25,8 @@ pub(in crate::provider) fn note(sender: u64, number: u32) -> [u8; NOTE] {
     note
 }
 
-/// Reads a note; `None` if the bytes are none.
-pub(in crate::provider) fn read_note(bytes: &[u8]) -> Option<(SenderId, Sequence)> {
+/// Reads a note; `None` if the bytes are not one.
+pub(in crate::provider) fn read_note(bytes: &[u8]) -> Option<SourceInfo> {
     let bytes: &[u8; NOTE] = bytes.try_into().ok()?;
     let (sender, rest) = bytes.split_first_chunk()?;
     let (number, mark) = rest.split_first_chunk()?;
@@ -37,7 +37,8 @@ pub(in crate::provider) fn read_note(bytes: &[u8]) -> Option<(SenderId, Sequence
         number: u32::from_be_bytes(*number),
         scope: Scope::Channel,
     };
-    Some((SenderId(u64::from_be_bytes(*sender).into()), sequence))
+    let sender = SenderId(u64::from_be_bytes(*sender).into());
+    Some(SourceInfo::new(sender, Some(sequence)))
 }
 
 /// The numbers of an outlet.
@@ -88,15 +89,15 @@ impl Expected {
     /// Returns how many messages before this one were dropped. A stream loses nothing and keeps the order, so
     /// that only a sender's full buffer makes a gap.
     pub(in crate::provider) fn gap(&mut self, arrival: &Arrival<'_>) -> u64 {
-        let (Some(sequence), Ok(channel)) = (arrival.info.sequence, Channel::new(arrival.channel))
-        else {
+        let source = arrival.info.source;
+        let (Some(sequence), Ok(channel)) = (source.sequence, Channel::new(arrival.channel)) else {
             return 0;
         };
         if self.0.len() >= MAX_EXPECTED {
             self.0.clear();
         }
         let next = sequence.number.wrapping_add(1);
-        let before = self.0.insert((arrival.info.sender, channel), next);
+        let before = self.0.insert((source.sender, channel), next);
         let gap = before.map_or(0, |before| sequence.number.wrapping_sub(before));
         // A latched message arrives again with a new connection: nothing is missing if numbers go back.
         if gap.cast_signed() < 0 { 0 } else { gap.into() }
@@ -161,22 +162,21 @@ mod tests {
     fn a_refused_message_leaves_no_gap() {
         let mut numbers = Numbers::new();
         let [a, b] = ["A", "B"].map(|it| Channel::new(it).unwrap());
-        let mut number = |channel| read_note(&numbers.note(channel)).unwrap().1.number;
-        assert_eq!((number(&a), number(&a), number(&b)), (0, 1, 0));
+        let number = |note: [u8; NOTE]| read_note(&note).unwrap().sequence.unwrap().number;
+        let notes = [&a, &a, &b].map(|channel| numbers.note(channel));
+        assert_eq!(notes.map(number), [0, 1, 0]);
         numbers.take_back(&a);
-        assert_eq!(read_note(&numbers.note(&a)).unwrap().1.number, 1);
+        assert_eq!(number(numbers.note(&a)), 1);
     }
 
     #[test]
-    fn a_number_that_comes_again_is_no_gap() {
+    fn a_number_that_comes_again_is_not_a_gap() {
         let mut expected = Expected::default();
         let mut gap = |number| {
-            let (sender, sequence) = read_note(&note(7, number)).unwrap();
             let received = StreamMessage {
                 channel: "A",
                 payload: &[],
-                sender,
-                sequence: Some(sequence),
+                source: read_note(&note(7, number)).unwrap(),
             };
             expected.gap(&received.arrival())
         };
@@ -187,12 +187,13 @@ mod tests {
     proptest! {
         #[test]
         fn a_note_comes_back(sender: u64, number: u32) {
-            let (who, sequence) = read_note(&note(sender, number)).unwrap();
-            prop_assert_eq!((who.0, sequence.number), (u128::from(sender), number));
+            let source = read_note(&note(sender, number)).unwrap();
+            prop_assert_eq!(source.sender.0, u128::from(sender));
+            prop_assert_eq!(source.sequence.unwrap().number, number);
         }
 
         #[test]
-        fn other_bytes_are_no_note(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+        fn other_bytes_are_not_a_note(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
             prop_assume!(!bytes.ends_with(MARK));
             prop_assert_eq!(read_note(&bytes), None);
         }

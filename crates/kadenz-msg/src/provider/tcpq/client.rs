@@ -12,7 +12,7 @@ use super::counters::AtomicClientCounters;
 use super::progress::Progress;
 use super::queue::{SendQueue, WireMessage};
 use super::routes::{ClientRoutes, ForwardingMode, PatternKind};
-use crate::arrival::SenderId;
+use crate::arrival::SourceInfo;
 use crate::channel::Pattern;
 use crate::provider::stream::connection_slots::{ConnectionId, PeerState, Share};
 use crate::provider::stream::peer_receiver::PeerProtocol;
@@ -321,8 +321,7 @@ impl PeerProtocol for TcpqSubscriber {
                 let received = StreamMessage {
                     channel,
                     payload,
-                    sender: SenderId::default(),
-                    sequence: None,
+                    source: SourceInfo::default(),
                 };
                 Ok(ReadOutcome::Message(length, received))
             }
@@ -330,7 +329,7 @@ impl PeerProtocol for TcpqSubscriber {
         }
     }
 
-    /// The client opened this connection itself, so the server is no unknown peer.
+    /// The client opened this connection itself, so the server is a known peer.
     fn peer_state(&self) -> PeerState {
         PeerState::Active
     }

@@ -14,7 +14,7 @@ use kadenz_rt::net::port::{
 use kadenz_rt::tuning::Measure;
 
 use super::{Options, add};
-use crate::arrival::{Arrival, MessageInfo, Payload, Scope, SenderId, Sequence};
+use crate::arrival::{Arrival, MessageInfo, Payload, Scope, SenderId, Sequence, SourceInfo};
 use crate::channel::Pattern;
 use crate::loss::LossMeter;
 use crate::provider::{
@@ -334,7 +334,7 @@ fn numbered(number: u32) -> Sequence {
 }
 
 fn info(sender: SenderId, sequence: Sequence, kernel: Option<MonotonicTime>) -> MessageInfo {
-    let mut info = MessageInfo::now(sender, Some(sequence));
+    let mut info = MessageInfo::now(SourceInfo::new(sender, Some(sequence)));
     info.stamps.kernel = kernel;
     info
 }

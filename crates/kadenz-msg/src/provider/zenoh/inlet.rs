@@ -192,12 +192,11 @@ impl ZenohInlet {
         };
         let payload = sample.payload().to_bytes();
         let note = sample.attachment().map(ZBytes::to_bytes);
-        let note = note.as_deref().and_then(read_note);
-        let (sender, sequence) = note.unzip();
+        let source = note.as_deref().and_then(read_note).unwrap_or_default();
         let arrival = Arrival {
             channel: &channel,
             payload: Payload::Borrowed(&payload),
-            info: MessageInfo::now(sender.unwrap_or_default(), sequence),
+            info: MessageInfo::now(source),
         };
         self.counters.overrun += self.expected.gap(&arrival);
         let is_wanted = self.wanted.iter().any(|wanted| wanted.matches(&channel));

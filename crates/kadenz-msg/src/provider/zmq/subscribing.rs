@@ -1,7 +1,7 @@
 //! The subscriber's side of a connection: subscriptions, and messages of frames. Sans-IO.
 
 use super::zmtp::{self, Command, GREETING, Stage, ZmtpFrame};
-use crate::arrival::SenderId;
+use crate::arrival::{SenderId, SourceInfo};
 use crate::channel::{MAX_CHANNEL, Pattern};
 use crate::provider::stream::connection_slots::PeerState;
 use crate::provider::stream::note::read_note;
@@ -16,8 +16,8 @@ const MAX_FRAMES: usize = 1000;
 #[derive(Debug)]
 pub(in crate::provider) struct ZmtpPublisher {
     stage: Stage,
-    /// The identity of the senders of a peer that is not a Kadenz program.
-    sender: SenderId,
+    /// The source of all messages of a peer that is not a Kadenz program.
+    source: SourceInfo,
     /// The prefixes that were subscribed to.
     asked: Vec<Vec<u8>>,
     longest: usize,
@@ -34,7 +34,7 @@ impl ZmtpPublisher {
         zmtp::ready(buffer, "SUB");
         Self {
             stage: Stage::Greeting,
-            sender,
+            source: SourceInfo::new(sender, None),
             asked: Vec::new(),
             longest,
             has_published: false,
@@ -104,18 +104,14 @@ impl ZmtpPublisher {
         if !is_name || !(2..=3).contains(&count) {
             return None;
         }
-        let (sender, sequence) = match count {
-            2 => (self.sender, None),
-            _ => {
-                let (sender, sequence) = read_note(note)?;
-                (sender, Some(sequence))
-            }
+        let source = match count {
+            2 => self.source,
+            _ => read_note(note)?,
         };
         Some(StreamMessage {
             channel,
             payload,
-            sender,
-            sequence,
+            source,
         })
     }
 }
@@ -248,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn two_frames_are_a_message_of_any_program_and_others_are_none() {
+    fn two_frames_are_a_message_of_any_program_and_others_are_not() {
         let (publisher, _) = ready(&[]);
         let read = |bytes: &'static [u8]| {
             publisher
@@ -258,8 +254,7 @@ mod tests {
         let received = StreamMessage {
             channel: "A",
             payload: b"xy",
-            sender: SenderId(7),
-            sequence: None,
+            source: SourceInfo::new(SenderId(7), None),
         };
         assert_eq!(
             read(b"\x01\x01A\x00\x02xy"),

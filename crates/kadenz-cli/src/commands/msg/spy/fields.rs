@@ -62,7 +62,7 @@ impl Fields {
         }
         self.last = Some(Last {
             came: shown::came(&raw.delivery),
-            sender: raw.delivery.info.sender,
+            sender: raw.delivery.info.source.sender,
             bytes: raw.payload.len(),
             hex: shown::first_bytes(raw.payload),
             decoded,

@@ -2,7 +2,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
 use super::*;
-use crate::arrival::{SenderId, Sequence};
+use crate::arrival::{SenderId, SourceInfo};
 use crate::provider::stream::StreamMessage;
 
 /// A message is its length and so many bytes; `?` is a question, answered by a thousand bytes.
@@ -32,8 +32,7 @@ impl PeerProtocol for Words {
         let received = StreamMessage {
             channel: "A",
             payload,
-            sender: SenderId(1),
-            sequence: None::<Sequence>,
+            source: SourceInfo::new(SenderId(1), None),
         };
         Ok(ReadOutcome::Message(1 + length, received))
     }
@@ -100,7 +99,7 @@ fn a_message_that_is_begun_and_never_ended_holds_its_place_for_a_while_only() {
 }
 
 #[test]
-fn bytes_that_wait_in_the_system_are_no_stall() {
+fn bytes_that_wait_in_the_system_are_not_a_stall() {
     let (mut receiver, address) = receiver();
     let mut peer = TcpStream::connect(&address).unwrap();
     peer.write_all(&[3, 7]).unwrap();
