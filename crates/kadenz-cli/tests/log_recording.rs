@@ -120,6 +120,7 @@ fn what_cannot_be_recorded_is_exit_code_2_with_the_remedy() {
         (&["--out", there][..], "folder is not there"),
         (&["--out", out, "--rotate", "3"], "--split-every"),
         (&["--out", out, "--split-mb", "0"], "above 0"),
+        (&["--out", out, "--split-mb", "0GiB"], "above 0"),
         (&["--out", out, "--split-mb", "x"], "0.5"),
         (
             &["--out", out, "--split-every", "0s"],
@@ -214,7 +215,7 @@ fn rotation_keeps_the_newest_files_and_each_is_whole() {
     let out = folder.path().join("box.mcap");
     let more = [
         "--split-mb",
-        "0.05",
+        "50kB",
         "--rotate",
         "3",
         "--compression",

@@ -89,9 +89,9 @@ pub(crate) struct Options {
     #[arg(short, long, help_heading = "Files")]
     strftime: bool,
 
-    /// Begin the next file once this one has this many MB
+    /// Begin the next file once this one has this size: a number of MB, or with another unit, as 1GiB
     #[arg(long, value_name = "MB", value_parser = megabytes, help_heading = "Files")]
-    split_mb: Option<u64>,
+    split_mb: Option<Size>,
 
     /// Begin the next file once this one is this old, as 1h
     #[arg(long, value_name = "SPAN", value_parser = lasting, help_heading = "Files")]
@@ -130,7 +130,7 @@ pub(crate) struct Options {
 
     /// The same in MB, as lcm-logger takes it
     #[arg(short, long, value_name = "MB", value_parser = megabytes, conflicts_with = "queue")]
-    max_unwritten_mb: Option<u64>,
+    max_unwritten_mb: Option<Size>,
 
     #[command(flatten)]
     ends: StdinOption,
@@ -201,17 +201,14 @@ impl Options {
     fn request(&self, stop: &Stop) -> anyhow::Result<BusRecordingOptions> {
         let path = self.path();
         let split = Split {
-            bytes: self.split_mb,
+            bytes: self.split_mb.map(|size| size.0),
             every: self.split_every.map(|span| span.0),
         };
         anyhow::ensure!(
             self.rotate.is_none() || split.is_asked_for(),
             "--rotate keeps files that were split; say --split-mb or --split-every as well"
         );
-        let queue = match self.max_unwritten_mb {
-            Some(bytes) => Size(bytes),
-            None => self.queue,
-        };
+        let queue = self.max_unwritten_mb.unwrap_or(self.queue);
         let record = RecordOptions {
             format: output_file::format_of(&path)?,
             compression: self.compression,
@@ -265,16 +262,13 @@ fn with_remedy(error: BusRecordingError) -> anyhow::Error {
     }
 }
 
-/// Parses megabytes, also fractional ones, into a number of bytes.
-fn megabytes(text: &str) -> Result<u64, String> {
-    let number: Option<f64> = text.parse().ok();
-    let bytes = number.map(|mb| mb * 1e6);
-    match bytes.filter(|it| (1.0..1e15).contains(it)) {
-        Some(bytes) => Ok(bytes as u64),
-        None => Err(format!(
-            "`{text}` is not a valid number of MB; write one above 0, as 500 or 0.5"
-        )),
-    }
+/// Parses a size above 0; a number without a unit is in MB, as lcm-logger takes it.
+fn megabytes(text: &str) -> Result<Size, String> {
+    let with_unit = text.parse().or_else(|_| format!("{text}MB").parse());
+    let size = with_unit.ok().filter(|size| *size > Size(0));
+    size.ok_or_else(|| {
+        format!("`{text}` is not a valid size; write MB above 0, as 500 or 0.5, or 1GiB")
+    })
 }
 
 /// Parses a span greater than zero.
