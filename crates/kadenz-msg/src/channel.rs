@@ -17,7 +17,7 @@ pub struct Channel {
     length: u8,
 }
 
-/// The reason for which a text is no name of a channel.
+/// The reason for which a text is not the name of a channel.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChannelError {
     /// The name is empty.
@@ -138,7 +138,7 @@ pub struct Pattern {
     expression: Option<regex::Regex>,
 }
 
-/// A pattern that is no regular expression.
+/// A pattern that is not a regular expression.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the channel pattern {pattern:?} is not a regular expression: {reason}")]
 pub struct PatternError {
@@ -149,7 +149,7 @@ pub struct PatternError {
 }
 
 /// How much memory the compiled expression may take.
-const LARGEST_EXPRESSION: usize = 1 << 20;
+const MAX_EXPRESSION: usize = 1 << 20;
 
 impl Pattern {
     /// Returns a pattern from a regular expression, or from a plain name.
@@ -174,8 +174,8 @@ impl Pattern {
         // `.` is any character: a name with a newline in it would else escape `.*`.
         let whole = format!(r"\A(?s:{pattern})\z");
         let built = regex::RegexBuilder::new(&whole)
-            .size_limit(LARGEST_EXPRESSION)
-            .dfa_size_limit(LARGEST_EXPRESSION)
+            .size_limit(MAX_EXPRESSION)
+            .dfa_size_limit(MAX_EXPRESSION)
             .build();
         match built {
             Ok(expression) => Ok(Self {
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_expression_or_a_monstrous_one_is_refused_with_the_reason() {
+    fn what_is_not_an_expression_or_a_monstrous_one_is_refused_with_the_reason() {
         let unclosed = Pattern::new("ARM_(LEFT").unwrap_err();
         assert!(unclosed.to_string().contains("unclosed"), "{unclosed}");
         assert!(Pattern::new("(((a{1000}){1000}){1000})").is_err());

@@ -9,7 +9,7 @@ use crate::provider::stream::peer_set::PeerSetProtocol;
 use crate::sync::Lock;
 
 /// The maximum length of a frame, which is RabbitMQ's default.
-const LARGEST_FRAME: u32 = 1 << 17;
+const MAX_FRAME: u32 = 1 << 17;
 
 /// The reply code for an exchange that does not exist.
 const NOT_FOUND: u16 = 404;
@@ -29,7 +29,7 @@ pub(in crate::provider) enum Status {
     /// The broker has not answered yet.
     #[default]
     Waiting,
-    /// Messages can go.
+    /// The exchange is declared: messages can be sent.
     Ready,
     /// The broker refused, with its reason.
     Refused(String),
@@ -68,7 +68,7 @@ impl Session {
             account: Arc::clone(account),
             status: Arc::clone(status),
             makes_exchange: false,
-            frame: LARGEST_FRAME as usize - super::wire::AROUND,
+            frame: MAX_FRAME as usize - super::wire::AROUND,
         }
     }
 
@@ -141,8 +141,8 @@ impl Session {
     ) -> Result<(), ProtocolError> {
         let (_channels, offered, _heartbeat) = (reader.u16()?, reader.u32()?, reader.u16()?);
         let frame = match offered {
-            0 => LARGEST_FRAME,
-            offered => offered.min(LARGEST_FRAME),
+            0 => MAX_FRAME,
+            offered => offered.min(MAX_FRAME),
         };
         if frame < 4096 {
             return Err(ProtocolError);
@@ -208,7 +208,7 @@ impl PeerSetProtocol for PublisherSession {
         Ok(frame.length)
     }
 
-    /// The inlet opened this connection itself, so the broker is no unknown peer.
+    /// The inlet opened this connection itself, so the broker is a known peer.
     fn peer_state(&self) -> PeerState {
         PeerState::Active
     }

@@ -11,11 +11,11 @@ use crate::provider::ProviderError;
 use crate::provider::parameters::Address;
 
 /// The highest domain whose ports are below 65536 (RTPS 2.5, 9.6.2.3).
-const HIGHEST_DOMAIN: u16 = 232;
+const MAX_DOMAIN: u16 = 232;
 /// The longest name of a bus.
 const MAX_NAME: usize = 200;
 /// The minimum window: a writer that waits for each acknowledgement would be as slow as they are.
-const SMALLEST_WINDOW: usize = 16;
+const MIN_WINDOW: usize = 16;
 
 /// The parameters of the URL, with the defaults for missing ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl DdsSettings {
     /// Returns the policies of both ends: messages for the present readers, the newest ones.
     pub(super) fn policies(&self) -> QosPolicies {
         let limit = |most: usize| i32::try_from(most).unwrap_or(i32::MAX);
-        let most = limit(self.history.max(SMALLEST_WINDOW));
+        let most = limit(self.history.max(MIN_WINDOW));
         let policies = QosPolicyBuilder::new()
             .history(History::KeepLast {
                 depth: limit(self.history),
@@ -91,7 +91,7 @@ fn domain(address: &Address) -> Result<u16, ProviderError> {
     }
     let number = location.parse().ok();
     number
-        .filter(|domain| *domain <= HIGHEST_DOMAIN)
+        .filter(|domain| *domain <= MAX_DOMAIN)
         .ok_or_else(|| {
             let reason = format!("{location:?} is not a valid domain");
             let remedy = "give a number from 0 to 232, as dds://0; the bus has its name by ?bus=";
