@@ -190,7 +190,7 @@ fn without_sqlite_a_bag_says_what_would_read_it() {
 }
 
 #[test]
-fn what_is_no_log_is_refused() {
+fn what_is_not_a_log_is_refused() {
     let error = log::open(&golden("README.md")).err().unwrap();
     assert!(error.to_string().contains("is not a valid log"), "{error}");
 }

@@ -57,7 +57,7 @@ fn a_flood_is_counted_to_the_message() {
     let lost: u64 = receiving.losses().iter().map(|it| it.tally.lost).sum();
     let known = counters.arrived + lost;
     assert!(known > SENT as u64, "{known} of {SENT} are accounted for");
-    assert!(counters.dropped_oldest + lost > 0, "it was no flood");
+    assert!(counters.dropped_oldest + lost > 0, "it was not a flood");
 }
 
 #[test]

@@ -128,7 +128,7 @@ fn publishing_and_receiving_allocate_nothing_after_the_first_messages() {
 }
 
 #[test]
-fn lcm_s_self_test_is_no_message_but_its_number_counts() {
+fn lcm_s_self_test_is_not_a_message_but_its_number_counts() {
     let bus = open(group(2), "iface=lo");
     let mut inlet = inlet(&bus);
     let lcm = raw();
@@ -164,7 +164,7 @@ fn loss_duplicates_and_reordering_of_an_unmodified_sender_are_known() {
 }
 
 #[test]
-fn what_is_no_message_of_lcm_is_counted_and_harms_nothing() {
+fn what_is_not_a_message_of_lcm_is_counted_and_harms_nothing() {
     let bus = open(group(4), "iface=lo");
     let mut inlet = inlet(&bus);
     let foreign = raw();

@@ -78,7 +78,7 @@ pub enum BridgeError {
     Subscribe {
         /// The URL of the bus.
         url: String,
-        /// The reason.
+        /// Why the bus refused the subscription.
         source: SubscribeError,
     },
     /// The target bus did not take the bridge's first message.

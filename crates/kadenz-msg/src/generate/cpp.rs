@@ -114,7 +114,7 @@ const STRUCT: &str = r#"@doc@struct @short@ {
     std::vector<std::uint8_t> encode() const;
     /// The same in a buffer; returns how much of it is used. Allocates nothing.
     std::size_t encode(void *buffer, std::size_t size) const;
-    /// The message of these bytes. Throws kadenz_codec::Error where they are none.
+    /// The message of these bytes. Throws kadenz_codec::Error if they are not a message.
     static @name@ decode(const void *bytes, std::size_t size);
     static @name@ decode(const std::vector<std::uint8_t> &bytes);
     /// The same over this message, whose memory is used again.
@@ -196,7 +196,7 @@ fn least(field: &Field<'_>) -> usize {
     }
 }
 
-/// The least integers are no literals.
+/// The least integers are not literals.
 fn least_of(of: PrimitiveType, number: String) -> String {
     match of {
         PrimitiveType::Int64 if number == i64::MIN.to_string() => "INT64_MIN".to_owned(),

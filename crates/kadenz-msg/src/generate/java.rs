@@ -103,7 +103,7 @@ package @package@;
         return kadenz.generated.Codec.encode(this);
     }
 
-    /** The message of these bytes; IllegalArgumentException where they are none. */
+    /** The message of these bytes; IllegalArgumentException if they are not a message. */
     public static @short@ decode(byte[] bytes) {
         return kadenz.generated.Codec.decode(bytes, new @short@());
     }

@@ -244,7 +244,7 @@ fn decode(plan: &Plan<'_>, record: &StructPlan<'_>) -> String {
 }
 
 const DECODE: &str = "function [m, at] = @short@_decode(b, at, depth)
-% The struct of bytes, uint8, that are a @full@; an error kadenz:message where they are none.
+% The struct of bytes, uint8, that are a @full@; an error kadenz:message if they are not one.
 @head@if nargin < 2
   b = kadenz_codec.open(b, @fingerprint@, '@full@');
   [m, at] = @path@_decode(b, numel(b) - 8, 1);

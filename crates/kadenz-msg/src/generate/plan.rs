@@ -58,9 +58,9 @@ pub(super) enum ArrayLength {
 }
 
 pub(super) struct Field<'a> {
-    /// In the language.
+    /// The name in the generated language.
     pub(super) name: String,
-    /// In the `.lcm` file.
+    /// The name in the `.lcm` file.
     pub(super) key: &'a str,
     pub(super) of: ElementType,
     /// The record of its type, also of an enum.
@@ -118,9 +118,9 @@ impl Field<'_> {
 }
 
 pub(super) struct Fixed<'a> {
-    /// In the language.
+    /// The name in the generated language.
     pub(super) name: String,
-    /// In the `.lcm` file.
+    /// The name in the `.lcm` file.
     pub(super) key: &'a str,
     pub(super) of: PrimitiveType,
     pub(super) value: ConstantValue,

@@ -58,7 +58,7 @@ pub(crate) struct Decoded {
 /// The reason for which a message cannot be decoded, or converted to JSON.
 #[derive(Debug, thiserror::Error)]
 pub enum NoJson {
-    /// The message is no LCM message.
+    /// The message is not an LCM message.
     #[error("{channel} carries {encoding}, not lcm")]
     Encoding {
         /// The channel of the message.
@@ -214,7 +214,7 @@ impl Dictionary {
     /// Converts an LCM message to JSON, with a JSON schema, which viewers such as Foxglove show.
     ///
     /// # Errors
-    /// If it is no LCM message, or its type is not known. The entry is unchanged then.
+    /// If it is not an LCM message, or its type is not known. The entry is unchanged then.
     pub fn to_json(&mut self, entry: &mut Entry) -> Result<(), NoJson> {
         let Decoded { types, name, value } = self.decode(entry)?;
         let value = value?;

@@ -20,9 +20,9 @@ pub enum FileCall {
 /// The disk's response to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// Its work.
+    /// The disk does what the call asks, at once.
     None,
-    /// Its work, after a while.
+    /// The disk does it after this time.
     Stall(Duration),
     /// The disk writes at most that many bytes, at least one; reads and cuts succeed.
     Short(usize),

@@ -170,7 +170,7 @@ fn survey_all<R: LogReader + ?Sized>(reader: &mut R) -> Result<Info, LogError> {
 /// Opens a log for reading, of any format: a file, or a folder of ROS 2.
 ///
 /// # Errors
-/// If it cannot be read or is no log.
+/// If it cannot be read or is not a log.
 pub fn open(path: &Path) -> Result<Box<dyn LogReader>, LogError> {
     if path.is_dir() {
         return rosbag2::open(path);

@@ -190,7 +190,7 @@ impl LossMeter {
         });
     }
 
-    /// Begins anew with every sender, so that a gap before its next message is no loss; the counts stay in
+    /// Begins anew with every sender, so that a gap before its next message is not a loss; the counts stay in
     /// [`LossMeter::total`].
     #[cfg(all(feature = "shm", target_os = "linux"))]
     pub(crate) fn begin_anew(&mut self) {

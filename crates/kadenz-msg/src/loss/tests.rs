@@ -90,7 +90,7 @@ fn a_sender_that_begins_anew_has_lost_nothing() {
 }
 
 #[test]
-fn every_message_doubled_by_two_ways_is_no_new_start() {
+fn every_message_doubled_by_two_ways_is_not_a_new_start() {
     let mut meter = LossMeter::new(1);
     for number in 0..1000_u32 {
         see(&mut meter, number);

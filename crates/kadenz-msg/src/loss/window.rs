@@ -5,7 +5,7 @@ use super::{SequenceStatus, Tally};
 /// The distance behind the newest number within which the window knows each number; a number from farther
 /// behind shows a counter that restarted.
 pub const WINDOW: u32 = 1024;
-/// A jump forward by more is no loss but a counter that restarted: at 1 kHz these are 4 hours.
+/// A jump forward by more is not a loss but a counter that restarted: at 1 kHz these are 4 hours.
 const MAX_LOST: u32 = 1 << 24;
 /// The count of consecutive numbers close to 0, all of which had arrived before, that shows a counter that
 /// restarted while the old one was still within the window.
@@ -61,7 +61,7 @@ impl Window {
 
     fn note_behind(&mut self, number: u32, behind: u32, tally: &mut Tally) -> SequenceStatus {
         if behind >= self.known {
-            // From before the first: it was not missed, and is no restart either as it is so close.
+            // From before the first: it was not missed, and is not a restart either as it is so close.
             self.known = behind + 1;
             self.mark(number);
             self.duplicates_in_a_row = 0;

@@ -64,7 +64,7 @@ pub trait Provider: Send + Sync + fmt::Debug {
     }
 }
 
-/// Publishes.
+/// The end of a provider that publishes messages.
 ///
 /// # Real-time safety
 /// Real-time safety is the provider's; see its [`Guarantees`].
@@ -163,7 +163,7 @@ pub struct InletCounters {
     pub overrun: u64,
     /// Messages of which parts arrived and others never did, or arrived too late.
     pub incomplete: u64,
-    /// Received data that was no message at all.
+    /// Received data that was not a message at all.
     pub malformed: u64,
     /// Messages that senders numbered and that never arrived, on whatever channel; `overrun` and `incomplete`
     /// may give the cause of some.

@@ -164,7 +164,7 @@ impl Address {
             host_by_default
         } else {
             host.parse().map_err(|_| {
-                let reason = format!("{host:?} is no IP address");
+                let reason = format!("{host:?} is not a valid IP address");
                 self.wrong(reason, "give an address in digits, as 239.255.76.67")
             })?
         };
@@ -213,7 +213,7 @@ impl<'a> UrlParameters<'a> {
     /// Takes a whole number within a range.
     ///
     /// # Errors
-    /// If the value is no number, or outside.
+    /// If the value is not a number, or outside.
     pub fn number(
         &mut self,
         name: &'static str,
@@ -232,7 +232,7 @@ impl<'a> UrlParameters<'a> {
     /// Takes a number of bytes: `4096`, `64KiB`, `16MB`.
     ///
     /// # Errors
-    /// If the value is no such number.
+    /// If the value is not such a number.
     pub fn bytes(&mut self, name: &'static str) -> Result<Option<usize>, ProviderError> {
         let remedy = "give bytes, with kB, MB, GB (1000) or KiB, MiB, GiB (1024), as 16MB";
         self.typed(name, remedy, bytes)
@@ -241,7 +241,7 @@ impl<'a> UrlParameters<'a> {
     /// Takes a span of time with its unit: `50us`, `1.5ms`, `2s`.
     ///
     /// # Errors
-    /// If the value is no span.
+    /// If the value is not a span.
     pub fn span(&mut self, name: &'static str) -> Result<Option<Duration>, ProviderError> {
         self.typed(name, "give a span with ns, us, ms or s, as 50us", span)
     }
@@ -249,7 +249,7 @@ impl<'a> UrlParameters<'a> {
     /// Takes `yes` or `no`; also `true`, `false`, `1` and `0`.
     ///
     /// # Errors
-    /// If the value is none of them.
+    /// If the value is not one of them.
     pub fn switch(&mut self, name: &'static str) -> Result<Option<bool>, ProviderError> {
         self.typed(name, "give yes or no", |text| match text {
             "yes" | "true" | "1" | "on" => Some(true),
@@ -261,7 +261,7 @@ impl<'a> UrlParameters<'a> {
     /// Takes one of several words.
     ///
     /// # Errors
-    /// If the value is none of them.
+    /// If the value is not one of them.
     pub fn choice<T: Copy>(
         &mut self,
         name: &'static str,

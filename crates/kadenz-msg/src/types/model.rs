@@ -216,7 +216,7 @@ pub struct Member {
     pub name: String,
     /// The type of the member, or of each element of it.
     pub of: MemberType,
-    /// The length in each direction; empty if it is no array.
+    /// The length in each direction; empty if it is not an array.
     pub dimensions: Vec<Dimension>,
     /// The comment at it, line by line.
     pub doc: String,
@@ -334,9 +334,9 @@ pub struct EnumValue {
 /// A struct or an enum.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Definition {
-    /// A struct.
+    /// A `struct`: members, and constants.
     Struct(Arc<Struct>),
-    /// An enum.
+    /// An `enum`: names of numbers of 32 bits.
     Enum(Arc<Enum>),
 }
 

@@ -70,7 +70,7 @@ pub enum Problem {
     /// lcm-gen takes no semicolon after a closing brace.
     #[error("no ';' after '}}': lcm-gen refuses it; take it away")]
     SemicolonAfterBrace,
-    /// A token that is no name.
+    /// A token that is not a name.
     #[error(
         "'{name}' is not a valid name: a name begins with a letter or '_' and goes on with those and digits"
     )]
@@ -171,7 +171,7 @@ pub enum Problem {
         /// The name as written.
         name: String,
     },
-    /// A length that is no integer.
+    /// A length that is not an integer.
     #[error(
         "'{name}' states an array's length but is {of}; make it one int8_t, int16_t, int32_t or int64_t"
     )]

@@ -115,7 +115,7 @@ impl Sparkline {
     }
 }
 
-/// A bar for each value, from the smallest to the largest; a space for what is no number, and bars of
+/// A bar for each value, from the smallest to the largest; a space for what is not a number, and bars of
 /// half height where all are alike.
 impl std::fmt::Display for Sparkline {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -55,9 +55,9 @@ pub enum Frame<'a> {
 /// The reason for which a connection cannot go on: frames have no sync mark by which the next could be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TcpqError {
-    /// The other side is no such peer.
+    /// The other side is not such a peer.
     #[error(
-        "it begins with {found:#010x} instead of {expected:#010x}: it is no LCM peer of that kind"
+        "it begins with {found:#010x} instead of {expected:#010x}: it is not an LCM peer of that kind"
     )]
     Magic {
         /// The received magic number.

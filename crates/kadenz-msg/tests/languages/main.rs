@@ -1,5 +1,5 @@
 //! The code of `kadenz msg gen` in languages other than Rust: it decodes and encodes LCM's messages and those of Kadenz
-//! to the byte, members have their places, and bytes that are no message are refused.
+//! to the byte, members have their places, and bytes that are not a message are refused.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 #![allow(

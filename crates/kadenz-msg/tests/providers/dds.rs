@@ -130,7 +130,7 @@ fn hears_both_lengths_and_is_heard(bus: &Dds, other: &Program) {
     }
 }
 
-/// A serialiser that passes bytes which are no message.
+/// A serialiser that passes bytes that are not a message.
 struct Nonsense;
 
 impl SerializerAdapter<&'static [u8]> for Nonsense {
@@ -146,7 +146,7 @@ impl SerializerAdapter<&'static [u8]> for Nonsense {
 }
 
 #[test]
-fn what_is_no_message_is_counted_and_the_next_one_comes() {
+fn what_is_not_a_message_is_counted_and_the_next_one_comes() {
     let (domain, bus) = (domain(), bus());
     let ours = open(&format!("dds://{domain}?bus={bus}"));
     let mut inlet = inlet(&ours, &["A"]);

@@ -466,7 +466,7 @@ fn until_quiet(inlet: &mut dyn Inlet, least: usize) -> usize {
     }
 }
 
-/// How many are no marks of joining.
+/// How many are not marks of joining.
 fn count_others(received: &[ReceivedMessage]) -> usize {
     received.iter().filter(|it| !is_mark(it)).count()
 }

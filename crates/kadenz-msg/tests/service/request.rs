@@ -356,7 +356,7 @@ fn a_flooded_client_gives_up_at_its_timeout() {
 }
 
 #[test]
-fn a_service_s_name_is_no_pattern() {
+fn a_service_s_name_is_not_a_pattern() {
     let bus = bus();
     let _server = bus.serve("N.*", Tuning::default(), next).unwrap();
     assert!(client(&bus).call(&pose(1), SHORT).is_err());

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_was_held_up_between_two_clocks_is_no_step() {
+    fn a_thread_that_was_held_up_between_two_clocks_is_not_a_step() {
         let mut clock = LogClock::default();
         assert_eq!(time_and_step(&mut clock, S, 100 * S), (100 * S, 0));
         let stamp = MonotonicTime::from_ns(2 * S.unsigned_abs());

@@ -248,7 +248,7 @@ fn files_behind_the_first_take_the_next_free_number() {
 
 #[cfg(unix)]
 #[test]
-fn a_device_without_an_end_is_no_log_and_no_file_of_types() {
+fn a_device_without_an_end_is_not_a_log_and_not_a_file_of_types() {
     let endless = Path::new("/dev/zero");
     let log = log::open(endless).err().unwrap().to_string();
     let types = crate::types::Types::from_files([endless]).unwrap_err();

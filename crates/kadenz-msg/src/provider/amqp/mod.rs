@@ -56,7 +56,7 @@ const LOGIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// Room for the bytes around a payload.
 const AROUND: usize = 1 << 18;
 
-/// A broker.
+/// A topic exchange of an AMQP broker.
 #[derive(Debug)]
 pub struct Amqp {
     address: Address,

@@ -14,9 +14,9 @@ const LENGTH: usize = 4;
 /// The order of a length's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::provider) enum ByteOrder {
-    /// The lowest first.
+    /// The least significant byte first.
     Little,
-    /// The highest first.
+    /// The most significant byte first.
     Big,
 }
 
@@ -48,7 +48,7 @@ fn payload_at(name: usize) -> usize {
     (LENGTH + name + 1).next_multiple_of(LENGTH) + LENGTH
 }
 
-/// Reads a message; `None` if the bytes are none. Allocates nothing.
+/// Reads a message; `None` if the bytes are not one. Allocates nothing.
 pub(in crate::provider) fn read(bytes: &[u8], order: ByteOrder) -> Option<DdsMessage<'_>> {
     let named = length_at(bytes, 0, order)?;
     if !(2..=MAX_CHANNEL + 1).contains(&named) {
@@ -104,13 +104,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_refused() {
+    fn what_is_not_a_message_is_refused() {
         let none: [&[u8]; 7] = [
             b"",
             b"\x01\0\0\0\0\0\0\0\0\0\0\0",                    // no name
             b"\x04\0\0\0ARMS\0\0\0\0",                        // a name without its NUL
             b"\x04\0\0\0A\0M\0\0\0\0\0",                      // a NUL within a name
-            b"\x04\0\0\0AR\xff\0\0\0\0\0",                    // no UTF-8
+            b"\x04\0\0\0AR\xff\0\0\0\0\0",                    // not UTF-8
             b"\x04\0\0\0ARM\0\x03\0\0\0\x07\x08",             // shorter than it says
             b"\xff\xff\xff\xffARM\0\xff\xff\xff\xff\x07\x08", // lengths beyond everything
         ];

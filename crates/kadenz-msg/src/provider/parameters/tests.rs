@@ -82,7 +82,7 @@ fn a_location_is_a_host_and_port_or_a_path() {
 }
 
 #[test]
-fn what_is_no_url_is_refused() {
+fn what_is_not_a_url_is_refused() {
     for url in [
         "",
         "udpm",

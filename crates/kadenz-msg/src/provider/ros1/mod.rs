@@ -69,7 +69,7 @@ use tcpros::{Framed, TcprosSubscriber, TopicType};
 /// Room for the bytes around a payload.
 const AROUND: usize = 1024;
 
-/// ROS 1.
+/// The topics and services that a ROS 1 master registers.
 #[derive(Debug)]
 pub struct Ros1 {
     address: Address,
@@ -117,7 +117,7 @@ impl Ros1 {
         let host = parameters.text("host").map(str::parse::<IpAddr>);
         let host = host.transpose().map_err(|_| {
             let remedy = "give an address in digits, as 192.168.0.7";
-            address.wrong("host is no IP address", remedy)
+            address.wrong("host is not a valid IP address", remedy)
         })?;
         let queue = parameters.bytes("queue")?.unwrap_or(4 << 20);
         let largest = parameters.bytes("largest")?.unwrap_or(64 << 20);

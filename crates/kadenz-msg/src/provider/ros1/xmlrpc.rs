@@ -83,7 +83,7 @@ impl Call {
         out
     }
 
-    /// Reads a call; `None` if the text is none.
+    /// Reads a call; `None` if the text is not one.
     pub(in crate::provider) fn parse(xml: &str) -> Option<Self> {
         let mut reader = XmlReader(xml);
         reader.skip_to("<methodName>")?;
@@ -104,7 +104,7 @@ pub(in crate::provider) fn answer_to_xml(value: &XmlRpcValue) -> String {
     out
 }
 
-/// Reads an answer; `None` if the text is none, or a fault.
+/// Reads an answer; `None` if the text is not one, or a fault.
 pub(in crate::provider) fn parse_answer(xml: &str) -> Option<XmlRpcValue> {
     let mut reader = XmlReader(xml);
     reader.skip_to("<methodResponse>")?;

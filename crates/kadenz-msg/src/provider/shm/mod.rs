@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_outlet_has_written_is_no_header() {
+    fn what_no_outlet_has_written_is_not_a_header() {
         assert_eq!(read_header(&[0; 72]), None);
         assert_eq!(read_header(&[0xff; 72]), None);
         let mut no_text = bytes_of(&header_of(&Channel::new("A").unwrap(), 1));

@@ -148,7 +148,7 @@ impl<P: PeerSetProtocol> PeerSet<P> {
     ) -> io::Result<Self> {
         let memory = match side {
             Side::Listen(_) => MEMORY.max(limit.saturating_mul(4)),
-            // The one peer is no unknown program, and its queue is bounded.
+            // The one peer is a known program, and its queue is bounded.
             Side::Connect(_) => usize::MAX,
         };
         let watch = Watch::new()?;

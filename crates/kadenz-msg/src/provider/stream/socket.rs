@@ -170,7 +170,7 @@ impl Drop for ListeningSocket {
     }
 }
 
-/// A connection.
+/// A connection over TCP or a Unix domain socket.
 #[derive(Debug)]
 pub(in crate::provider) enum Socket {
     Tcp {

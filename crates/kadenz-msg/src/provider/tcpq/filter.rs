@@ -21,7 +21,7 @@ const MAX_NESTING: u32 = 16;
 /// A part of a pattern that is a lookup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Name<'a> {
-    /// This channel.
+    /// The channel of this name alone.
     Exactly(Cow<'a, str>),
     /// All channels that begin so.
     Prefix(&'a str),
@@ -54,7 +54,7 @@ fn unescaped(pattern: &str) -> Option<String> {
     (name != pattern && regex::escape(&name) == pattern).then_some(name)
 }
 
-/// Compiles the patterns that are no names; `None` if the text is no expression, or exceeds those bounds.
+/// Compiles the patterns that are not names; `None` if the text is not an expression, or exceeds those bounds.
 pub(super) fn compile(pattern: &str) -> Option<Regex> {
     RegexBuilder::new(&format!("^(?:{pattern})$"))
         .unicode(false)

@@ -41,7 +41,7 @@ pub use counters::{ClientCounters, ServerCounters};
 use outlet::TcpqOutlet;
 pub use server::TcpqServer;
 
-/// LCM's port.
+/// The TCP port that LCM's programs use by default.
 pub const PORT: u16 = 7700;
 /// The number of the server's connection.
 const SERVER: u64 = 0;

@@ -22,7 +22,7 @@ const MAX_REMEMBERED: usize = 1024;
 /// The reason for which a pattern was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// The pattern is no expression, or one that would take too long.
+    /// The pattern is not an expression, or one that would take too long.
     NoPattern,
     /// The maximum number of expressions is reached. Existing ones stay.
     NoRoom,

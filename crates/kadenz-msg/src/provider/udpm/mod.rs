@@ -47,15 +47,15 @@ use crate::wire::{
 use inlet::UdpmInlet;
 use outlet::UdpmOutlet;
 
-/// LCM's group.
+/// LCM's default group.
 const GROUP: IpAddr = IpAddr::V4(Ipv4Addr::new(239, 255, 76, 67));
-/// LCM's port.
+/// LCM's default port.
 const PORT: u16 = 7667;
 /// The receive buffer if the URL sets none: LCM leaves it at the system's 208 KiB, which three datagrams of a
 /// long message fill.
 const RECEIVE_BUFFER: usize = 8_000_000;
 
-/// LCM's multicast.
+/// A multicast group, to which LCM's programs publish by UDP.
 #[derive(Debug)]
 pub struct Udpm {
     options: Options,
@@ -94,7 +94,7 @@ impl Udpm {
     /// ```
     ///
     /// # Errors
-    /// If the address is no multicast group, or a parameter is unknown or invalid.
+    /// If the address is not a multicast group, or a parameter is unknown or invalid.
     pub fn open(address: &Address) -> Result<Self, ProviderError> {
         Ok(Self {
             options: Options::read(address)?,

@@ -1,4 +1,4 @@
-//! Publishing.
+//! Publishing to a multicast group.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;

@@ -45,7 +45,7 @@ fn every_parameter_reaches_the_sockets() {
 fn what_cannot_be_is_refused_with_what_could() {
     for (url, word) in [
         ("udpm://127.0.0.1:7667", "not a multicast group"),
-        ("udpm://robot:7667", "no IP address"),
+        ("udpm://robot:7667", "not a valid IP address"),
         ("udpm://?ttl=256", "0 to 255"),
         ("udpm://?tll=1", "it has ttl, iface"),
         ("udpm://?fragment=20", "from 65 to 65487"),

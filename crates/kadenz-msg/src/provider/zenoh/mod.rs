@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_another_bus_is_no_channel() {
+    fn a_key_of_another_bus_is_not_a_channel() {
         assert_eq!(channel_of("kadenz", "kadenzer/A"), None);
         assert_eq!(channel_of("kadenz", "kadenz/%z1"), None);
     }

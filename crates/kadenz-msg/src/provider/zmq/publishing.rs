@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_that_is_no_subscriber_is_refused() {
+    fn a_peer_that_is_not_a_subscriber_is_refused() {
         let mut buffer = Vec::new();
         let mut subscriber = ZmtpSubscriber::begin_handshake(&mut buffer);
         subscriber.receive(&GREETING, &mut Vec::new()).unwrap();

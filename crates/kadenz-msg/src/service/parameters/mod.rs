@@ -73,9 +73,9 @@ pub enum Setting {
     Bool(bool),
     /// A whole number.
     Integer(i64),
-    /// A number.
+    /// A number in double precision.
     Number(f64),
-    /// A text.
+    /// A text of at most 1000 bytes of UTF-8.
     Text(String),
 }
 
@@ -86,9 +86,9 @@ pub enum ParameterType {
     Bool,
     /// A whole number.
     Integer,
-    /// A number.
+    /// A number in double precision.
     Number,
-    /// A text.
+    /// A text of at most 1000 bytes of UTF-8.
     Text,
 }
 
@@ -126,7 +126,7 @@ impl Setting {
         }
     }
 
-    /// Parses a user's text as a value of a kind; `None` if it is none.
+    /// Parses a user's text as a value of a kind; `None` if it is not one.
     ///
     /// ```
     /// use kadenz_msg::service::parameters::{ParameterType, Setting};

@@ -123,7 +123,7 @@ impl CallError {
 /// The reason for which there is no client.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The service's name is no channel, or nothing can be sent.
+    /// The service's name is not a channel, or nothing can be sent.
     #[error(transparent)]
     Advertise(#[from] AdvertiseError),
     /// Nothing can be received.
@@ -135,7 +135,7 @@ impl Bus {
     /// Returns a client of the service of that name.
     ///
     /// # Errors
-    /// If the name is no channel, or the provider cannot send or receive.
+    /// If the name is not a channel, or the provider cannot send or receive.
     ///
     /// # Real-time safety
     /// Not real-time safe itself.
@@ -303,8 +303,8 @@ impl<Req: Message, Rep: Message + Default> Client<Req, Rep> {
         })
     }
 
-    /// Returns how many messages on its channel were no answer to the call at hand: late ones, second ones,
-    /// and what is no answer at all.
+    /// Returns how many messages on its channel were not an answer to the call at hand: late ones, second ones,
+    /// and what is not an answer at all.
     #[must_use]
     pub fn ignored(&self) -> u64 {
         self.ignored

@@ -38,7 +38,7 @@ pub struct ServiceCounters {
     /// Requests that had arrived before, or were overtaken by a later one of the same client. They had no
     /// answer.
     pub repeated: u64,
-    /// Messages on the channel that are no requests.
+    /// Messages on the channel that are not requests.
     pub undecodable: u64,
     /// Answers that the provider did not take.
     pub unsent: u64,
@@ -69,7 +69,7 @@ pub struct RequestContext {
 /// The reason for which nothing is served.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The name is no channel.
+    /// The name is not a channel.
     #[error(transparent)]
     Channel(#[from] ChannelError),
     /// Nothing can be received, or there is no thread.
@@ -85,7 +85,7 @@ impl Bus {
     /// [beside](Bus::beside) this bus. The function's error text goes to the caller.
     ///
     /// # Errors
-    /// If the name is no channel, the provider cannot send or receive, or no thread can be started.
+    /// If the name is not a channel, the provider cannot send or receive, or no thread can be started.
     pub fn serve<Req, Rep, F>(
         &self,
         name: &str,

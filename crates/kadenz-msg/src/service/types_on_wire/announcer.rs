@@ -32,7 +32,7 @@ pub enum NotAnnouncedError {
     One {
         /// The name of the type.
         name: String,
-        /// The reason.
+        /// Why it cannot be announced: it is unknown, or its text is too long.
         source: AnnounceError,
     },
 }

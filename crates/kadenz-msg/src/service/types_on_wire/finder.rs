@@ -124,7 +124,7 @@ impl TypeFinder {
         Ok(found.map(|found| Mismatch::between::<M>(found)))
     }
 
-    /// As [`TypeFinder::mismatch`], from a subscription's error; `None` also if that is no message of another
+    /// As [`TypeFinder::mismatch`], from a subscription's error; `None` also if that is not a message of another
     /// type.
     ///
     /// # Errors

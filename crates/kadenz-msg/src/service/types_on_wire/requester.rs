@@ -47,7 +47,7 @@ pub enum WrongAnswer {
         /// The length of the text in bytes.
         length: usize,
     },
-    /// Its text is no description.
+    /// Its text is not a description.
     #[error("the text is not a valid description: {0}")]
     Text(#[from] TypesError),
     /// Its text does not describe the type that it names.

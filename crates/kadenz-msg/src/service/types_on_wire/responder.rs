@@ -44,7 +44,7 @@ pub enum AnnounceError {
     TooLong {
         /// The name of the type.
         name: String,
-        /// The text's length.
+        /// The length of its text in bytes.
         length: usize,
     },
     /// Questions cannot be received.

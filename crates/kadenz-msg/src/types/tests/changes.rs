@@ -84,7 +84,7 @@ fn each_change_says_whether_it_breaks() {
 }
 
 #[test]
-fn a_constant_written_otherwise_is_no_change() {
+fn a_constant_written_otherwise_is_not_a_change() {
     let old = types("struct s { const int8_t N = 0x2; int8_t a; }");
     let new = types("struct s { const int8_t N = 2; int8_t a; }");
     assert!(changes(&old, &new).is_empty());

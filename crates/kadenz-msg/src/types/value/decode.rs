@@ -26,7 +26,7 @@ impl Types {
     /// Memory is taken in proportion to the bytes that are there, whatever they contain.
     ///
     /// # Errors
-    /// If no type has the fingerprint, or the bytes are no message of it.
+    /// If no type has the fingerprint, or the bytes are not a message of it.
     pub fn decode(&self, bytes: &[u8]) -> ValueResult<Value> {
         let found = fingerprint(bytes)?;
         let Some(definition) = self.by_fingerprint(found).next() else {

@@ -11,7 +11,7 @@ use super::super::{
 use super::path::ValuePath;
 use super::{Array, Elements, EnumNumber, Record, Value};
 
-/// The reason for which JSON is no value of a type.
+/// The reason for which JSON is not a value of a type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JsonError {
     /// There is no such type.

@@ -240,7 +240,7 @@ pub enum ValueError {
         /// The type that was expected.
         name: TypeName,
     },
-    /// The bytes are no message of this type.
+    /// The bytes are not a message of this type.
     #[error("{path}: {cause}")]
     Decode {
         /// The path of the member, for example `pose.position[2]`.

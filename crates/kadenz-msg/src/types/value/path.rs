@@ -25,7 +25,7 @@ pub enum Step {
 /// The reason for which there is no value at a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
-    /// The text is no path.
+    /// The text is not a path.
     #[error("'{text}' is not a valid path; write one as pose.position[2]")]
     Malformed {
         /// The text that was to be parsed.

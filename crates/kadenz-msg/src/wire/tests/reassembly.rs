@@ -211,7 +211,7 @@ fn a_message_that_waits_too_long_is_given_up_and_counted_once() {
     assert_eq!(reassembly.counters().incomplete, 0);
     reassembly.expire(at(1001));
     assert_eq!(reassembly.counters().incomplete, 1);
-    // A late rest of the message is no new message.
+    // A late rest of the message is not a new message.
     add(&mut reassembly, SENDER, &sent[1], at(1100));
     reassembly.expire(at(9000));
     assert_eq!(reassembly.counters().incomplete, 1);

@@ -178,7 +178,7 @@ fn begin_handshake(
     let mut buffer = Vec::new();
     write_header(&mut buffer, fields);
     write(stream, &buffer, until)?;
-    let broken = || io::Error::new(ErrorKind::InvalidData, "its header is none");
+    let broken = || io::Error::new(ErrorKind::InvalidData, "its header is not valid");
     let mut head = [0; 4];
     read(stream, &mut head, until)?;
     let length = header_length(head).map_err(|_| broken())?;

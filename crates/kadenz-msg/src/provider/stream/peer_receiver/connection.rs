@@ -18,7 +18,7 @@ pub(super) struct PeerReceiverConnection<T> {
     pub(super) protocol: T,
     pub(super) outgoing: Outgoing,
     pub(super) room: PageBuffer,
-    /// For the room.
+    /// The part of the memory budget that `room` takes.
     pub(super) memory: Share,
     pub(super) start: usize,
     pub(super) end: usize,

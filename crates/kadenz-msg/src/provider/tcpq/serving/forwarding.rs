@@ -121,7 +121,7 @@ impl Serving {
             self.counters.delivered(&client.counters);
         } else {
             self.counters.dropped(&client.counters);
-            // A part of a message is no message.
+            // A part of a message is not a message.
             if is_lost || written > 0 {
                 self.lost.push(id);
             }
