@@ -109,21 +109,21 @@ pub enum Stamping {
 ///
 /// let group = Ipv4Addr::new(239, 255, 77, 1);
 /// let on_loopback = Multicast { interface: Some("lo".to_owned()), ..Multicast::default() };
-/// let ear = UdpPort::open(&PortOptions {
+/// let receiver = UdpPort::open(&PortOptions {
 ///     local: SocketAddr::from((group, 0)),
 ///     multicast: Some(Multicast { join: Some(group.into()), ..on_loopback.clone() }),
 ///     ..PortOptions::default()
 /// });
 /// # #[cfg(target_os = "linux")] {
-/// let mut ear = ear?;
-/// let mut mouth = UdpPort::open(&PortOptions {
+/// let mut receiver = receiver?;
+/// let mut sender = UdpPort::open(&PortOptions {
 ///     local: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
 ///     multicast: Some(on_loopback),
 ///     ..PortOptions::default()
 /// })?;
-/// mouth.send_parts([b"he", b"llo"], ear.local_address())?;
+/// sender.send_parts([b"he", b"llo"], receiver.local_address())?;
 /// let mut inbox = Inbox::new(4, 1500);
-/// assert_eq!(ear.receive_batch(&mut inbox, Wait::Forever)?, Reception::Datagrams(1));
+/// assert_eq!(receiver.receive_batch(&mut inbox, Wait::Forever)?, Reception::Datagrams(1));
 /// assert_eq!(inbox.datagram(0).unwrap().bytes, b"hello");
 /// # }
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -13,7 +13,7 @@ use crate::testing::skip;
 
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 77, 2);
 
-fn ear(group_port: u16, interface: Option<&str>) -> Result<UdpPort, OpenPortError> {
+fn receiver(group_port: u16, interface: Option<&str>) -> Result<UdpPort, OpenPortError> {
     UdpPort::open(&PortOptions {
         local: SocketAddr::from((GROUP, group_port)),
         share_address: true,
@@ -27,7 +27,7 @@ fn ear(group_port: u16, interface: Option<&str>) -> Result<UdpPort, OpenPortErro
     })
 }
 
-fn mouth(interface: Option<&str>) -> UdpPort {
+fn sender(interface: Option<&str>) -> UdpPort {
     UdpPort::open(&PortOptions {
         local: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
         multicast: Some(Multicast {
@@ -41,26 +41,26 @@ fn mouth(interface: Option<&str>) -> UdpPort {
 
 #[test]
 fn every_port_of_a_group_receives_what_is_sent_in_two_parts() {
-    let mut first = ear(0, Some("lo")).unwrap();
+    let mut first = receiver(0, Some("lo")).unwrap();
     let group = first.local_address();
-    let mut second = ear(group.port(), Some("lo")).unwrap();
-    mouth(Some("lo"))
+    let mut second = receiver(group.port(), Some("lo")).unwrap();
+    sender(Some("lo"))
         .send_parts([b"head ", b"and rest"], group)
         .unwrap();
-    for ear in [&mut first, &mut second] {
+    for receiver in [&mut first, &mut second] {
         let mut inbox = Inbox::new(2, 100);
         assert_eq!(
-            ear.receive_batch(&mut inbox, long()),
+            receiver.receive_batch(&mut inbox, long()),
             Ok(Reception::Datagrams(1))
         );
         assert_eq!(inbox.datagram(0).unwrap().bytes, b"head and rest");
-        assert_eq!(ear.renew_membership(), MembershipState::Kept);
+        assert_eq!(receiver.renew_membership(), MembershipState::Kept);
     }
 }
 
 #[test]
-fn what_is_no_interface_or_no_group_is_refused_with_its_fix() {
-    let error = ear(0, Some("nowhere0")).unwrap_err();
+fn what_is_not_an_interface_or_not_a_group_is_refused_with_its_fix() {
+    let error = receiver(0, Some("nowhere0")).unwrap_err();
     assert!(matches!(error, OpenPortError::Interface { .. }), "{error}");
     let error = UdpPort::open(&PortOptions {
         multicast: Some(Multicast {
@@ -76,14 +76,14 @@ fn what_is_no_interface_or_no_group_is_refused_with_its_fix() {
 
 #[test]
 fn a_waker_that_may_be_late_ends_a_wait_all_the_same() {
-    let mut ear = ear(0, Some("lo")).unwrap();
-    let waker = ear.waker();
+    let mut receiver = receiver(0, Some("lo")).unwrap();
+    let waker = receiver.waker();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(Duration::from_millis(50));
             waker.wake();
         });
-        let woken = ear.receive_batch(&mut Inbox::new(1, 100), Wait::Forever);
+        let woken = receiver.receive_batch(&mut Inbox::new(1, 100), Wait::Forever);
         assert_eq!(woken, Ok(Reception::Woken));
     });
 }
@@ -111,33 +111,33 @@ fn cable() -> Result<(), String> {
     Ok(())
 }
 
-fn heard(ear: &mut UdpPort, interface: Option<&str>) -> bool {
-    let mut mouth = mouth(interface);
-    let group = ear.local_address();
-    mouth.send_parts([b"again", b""], group).unwrap();
+fn heard(receiver: &mut UdpPort, interface: Option<&str>) -> bool {
+    let mut sender = sender(interface);
+    let group = receiver.local_address();
+    sender.send_parts([b"again", b""], group).unwrap();
     let soon = Wait::Until(crate::clock::now() + Duration::from_secs(5));
-    ear.receive_batch(&mut Inbox::new(4, 100), soon) == Ok(Reception::Datagrams(1))
+    receiver.receive_batch(&mut Inbox::new(4, 100), soon) == Ok(Reception::Datagrams(1))
 }
 
 /// Removes the interface and brings it back.
 fn vanish_and_return(interface: Option<&str>) -> Result<(), String> {
     cable()?;
-    let mut ear = ear(0, interface).unwrap();
-    assert!(heard(&mut ear, interface));
-    assert_eq!(ear.renew_membership(), MembershipState::Kept);
+    let mut receiver = receiver(0, interface).unwrap();
+    assert!(heard(&mut receiver, interface));
+    assert_eq!(receiver.renew_membership(), MembershipState::Kept);
     command("ip link set robot0 down")?;
-    assert_eq!(ear.renew_membership(), MembershipState::Lost);
-    assert_eq!(ear.renew_membership(), MembershipState::Lost);
+    assert_eq!(receiver.renew_membership(), MembershipState::Lost);
+    assert_eq!(receiver.renew_membership(), MembershipState::Lost);
     command("ip link set robot0 up")?;
     command("ip route replace 224.0.0.0/4 dev robot0")?;
-    assert_eq!(ear.renew_membership(), MembershipState::Regained);
-    assert!(heard(&mut ear, interface));
+    assert_eq!(receiver.renew_membership(), MembershipState::Regained);
+    assert!(heard(&mut receiver, interface));
     command("ip link delete robot0")?;
-    assert_eq!(ear.renew_membership(), MembershipState::Lost);
+    assert_eq!(receiver.renew_membership(), MembershipState::Lost);
     cable()?;
-    assert_eq!(ear.renew_membership(), MembershipState::Regained);
-    assert_eq!(ear.renew_membership(), MembershipState::Kept);
-    assert!(heard(&mut ear, interface));
+    assert_eq!(receiver.renew_membership(), MembershipState::Regained);
+    assert_eq!(receiver.renew_membership(), MembershipState::Kept);
+    assert!(heard(&mut receiver, interface));
     Ok(())
 }
 
