@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
-/// Why a text is no valid plan or topology.
+/// Why a text is not a valid plan or topology.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileError {
     line: Option<usize>,

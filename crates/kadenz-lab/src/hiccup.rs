@@ -124,7 +124,7 @@ pub struct HiccupOutcome {
 /// to the program itself; SIGINT, SIGTERM and SIGHUP that a process sent to this one alone are passed on (Linux).
 ///
 /// # Errors
-/// [`ExperimentError`]; missing rights are no error but a warning in the run.
+/// [`ExperimentError`]; missing rights are not an error but a warning in the run.
 pub fn experiment(
     experiment: HiccupExperiment,
     stop: &Stop,

@@ -44,7 +44,7 @@ pub(crate) fn lasting(interval: Duration, count: u64) -> Duration {
     }
 }
 
-/// A number that no other measurement of today has: answers to an earlier one are no answers to this one.
+/// A number that no other measurement of today has: answers to an earlier one are not answers to this one.
 pub(crate) fn unique_number() -> u64 {
     let time = clock::now().as_ns();
     (time ^ (u64::from(std::process::id()) << 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15)

@@ -173,8 +173,8 @@ pub fn start(
     })
 }
 
-/// Raises a shield. A refusal is no error: the threads then run on these CPUs without protection, and the measure says
-/// that they are not alone there.
+/// Raises a shield. A refusal is not an error: the threads then run on these CPUs without protection, and the measure
+/// says that they are not alone there.
 pub fn raise(cpus: &CpuSet) -> (ShieldView, Option<Shield>) {
     match shield::raise(cpus) {
         Ok(shield) => {

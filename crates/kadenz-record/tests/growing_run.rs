@@ -314,7 +314,7 @@ fn a_run_that_names_a_log_elsewhere_does_not_grow() {
     let json = std::fs::read_to_string(dir.join("run.json")).expect("reads");
     let json = json.replace("\"name\": \"a\"", "\"name\": \"../b\"");
     std::fs::write(dir.join("run.json"), json).expect("writes");
-    let error = GrowingRun::reopen(&dir).expect_err("a name that is none");
+    let error = GrowingRun::reopen(&dir).expect_err("refuses a name that leaves the folder");
     assert!(matches!(error, OpenRunError::Malformed { .. }), "{error}");
     let kept = std::fs::read_to_string(&elsewhere).expect("reads");
     assert_eq!(kept, "another file");

@@ -207,7 +207,7 @@ fn of_many_that_want_a_folder_one_gets_it() {
 }
 
 #[test]
-fn names_that_clash_or_are_no_file_names_are_refused() {
+fn names_that_clash_or_are_not_file_names_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut writer = RunWriter::create(folder.path(), run()).expect("creates");
     writer.series(spec("wakeup", false)).expect("a series");
@@ -220,7 +220,7 @@ fn names_that_clash_or_are_no_file_names_are_refused() {
 }
 
 #[test]
-fn what_is_no_run_is_named() {
+fn what_is_not_a_run_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let open = |content: Option<&str>| {
         if let Some(content) = content {

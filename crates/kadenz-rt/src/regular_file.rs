@@ -23,7 +23,7 @@ use std::path::Path;
 /// Opens a file for reading.
 ///
 /// # Errors
-/// If it cannot be opened, or is no regular file ([`ErrorKind::InvalidInput`]).
+/// If it cannot be opened, or is not a regular file ([`ErrorKind::InvalidInput`]).
 pub fn open(path: &Path) -> Result<File> {
     // Before the file is opened, since opening a device may act on it, and after, since the path may have another file
     // by then: opening that must not wait for the other end of a pipe.

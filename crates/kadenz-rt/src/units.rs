@@ -96,7 +96,7 @@ impl Kind {
         }
     }
 
-    /// The error for a text that is no quantity of this kind.
+    /// The error for a text that is not a quantity of this kind.
     fn misread(&self, text: &str, why: impl Into<String>) -> ParseQuantityError {
         ParseQuantityError {
             judged: "not a",

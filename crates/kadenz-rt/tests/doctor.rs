@@ -354,7 +354,7 @@ fn what_a_killed_measurement_left_is_found_with_its_remedy() {
 }
 
 #[test]
-fn a_living_shield_is_no_leftover_and_an_earlier_boots_costs_nothing() {
+fn a_living_shield_is_not_a_leftover_and_an_earlier_boots_costs_nothing() {
     let alive = "4242 (kadenz) S 1 0 0 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 77 0\n";
     let finding = with_journal(&[THIS_BOOT, ("proc/4242/stat", alive)]);
     assert_eq!(
@@ -384,7 +384,7 @@ fn with_claim(files: &[(&str, &str)]) -> Finding {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_killed_testbed_is_found_and_a_standing_one_is_no_leftover() {
+fn a_killed_testbed_is_found_and_a_standing_one_is_not_a_leftover() {
     let killed = with_claim(&[THIS_BOOT]);
     assert_eq!(killed.severity, Severity::Costs, "{killed:#?}");
     assert!(killed.title.contains("testbed arm"), "{killed:#?}");

@@ -46,7 +46,7 @@ fn none_returns_before_its_deadline() {
 }
 
 #[test]
-fn timeouts_that_are_no_whole_microseconds_are_not_cut() {
+fn timeouts_that_are_not_whole_microseconds_are_not_cut() {
     for_every_sleeper(|kind, sleeper| {
         for timeout_ns in [1, 999, 1_001, 123_457, 999_999, 1_000_001] {
             for _ in 0..5 {

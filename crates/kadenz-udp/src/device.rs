@@ -19,9 +19,9 @@ pub enum Answer {
 /// Why a datagram is not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SilenceReason {
-    /// It is no datagram of this protocol.
+    /// It is not a datagram of this protocol.
     Malformed,
-    /// It is no question: answers to answers would go back and forth forever.
+    /// It is not a question: answers to answers would go back and forth forever.
     NotAQuestion,
     /// Its sender does not know the token.
     WrongToken,
@@ -118,7 +118,7 @@ impl Echo {
     }
 
     /// Writes the departure time into an answer, and tags it again. Does nothing where the question did not request
-    /// the device's stamps, or where `datagram` is no answer.
+    /// the device's stamps, or where `datagram` is not an answer.
     pub fn stamp_departure(&self, now_ns: u64, datagram: &mut [u8]) {
         let Ok(header) = Header::read(datagram) else {
             return;

@@ -64,7 +64,7 @@ fn answer_in_rust(datagram: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Questions of all kinds, and datagrams that are no question.
+/// Questions of all kinds, and datagrams that are not questions.
 fn datagrams() -> Vec<Vec<u8>> {
     let token = Token::new(b"arm of robot 3").unwrap();
     let (run, sequence, stamp) = (RunId(7), Sequence(8), Stamp(9));

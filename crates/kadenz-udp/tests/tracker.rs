@@ -160,7 +160,7 @@ proptest! {
 
     /// A logger's counts equal the sender's once it knows where the run ends.
     #[test]
-    fn a_ledger_counts_what_the_sender_lost(
+    fn a_batch_tracker_counts_lost_batches_once_the_end_is_known(
         fates in prop::collection::vec((0_usize..3, 0_usize..90), 1..200),
     ) {
         let datagrams = batches(fates.len());

@@ -51,7 +51,7 @@ fn a_probe_fits_from_its_least_to_the_most_of_udp_and_not_beyond() {
 }
 
 #[test]
-fn what_is_none_of_ours_is_recognised() {
+fn what_is_not_a_datagram_of_this_protocol_is_recognised() {
     let mut bytes = [0_u8; 34];
     probe(true, None).write(&mut bytes).unwrap();
     let short = |given, least| Err(Malformed::Short { given, least });

@@ -166,7 +166,7 @@ impl<S: Simd> Terms<S> {
 /// Of codes of chroma times 2^8.
 #[inline(always)]
 fn terms<S: Simd>(simd: S, u: Lanes<S>, v: Lanes<S>, by: &Factors<S>) -> [Lanes<S>; 3] {
-    // The code 128 is no colour.
+    // The code 128 is not a colour.
     let (u, v) = (u ^ i16::MIN, v ^ i16::MIN);
     [
         upper(simd, v, by.red_of_v),

@@ -476,7 +476,7 @@ fn transposed<'a, S: Simd>(
             }
         }
         Samples::Luma(y) => Samples::Luma(plane(&y, part, in_y)),
-        Samples::Yuyv(_) | Samples::Rgb(_) => unreachable!("these are no planes"),
+        Samples::Yuyv(_) | Samples::Rgb(_) => unreachable!("these do not lie in planes"),
     }
 }
 

@@ -88,7 +88,7 @@ pub struct Layout {
     pub scaled: Option<Size>,
 }
 
-/// Why a text is no layout, or a picture cannot be had in it.
+/// Why a text is not a layout, or a picture cannot be had in it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LayoutError {
     /// The text names no channels.

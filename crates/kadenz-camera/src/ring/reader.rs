@@ -224,12 +224,12 @@ fn shape_of(word: impl Fn(usize) -> u64) -> Result<Shape, &'static str> {
         (1, 0) => Channels::Gray,
         (3, 1) => Channels::Rgb,
         (3, 2) => Channels::Bgr,
-        _ => return Err("its channels are none that version 1 has"),
+        _ => return Err("its channels are not among those of version 1"),
     };
     let order = match word(header::ORDER) {
         0 => Order::Interleaved,
         1 => Order::ColumnMajor,
-        _ => return Err("its order of pixels is none that version 1 has"),
+        _ => return Err("its order of pixels is not among those of version 1"),
     };
     let size = size.map_err(|_| "its size is not a valid size of a picture")?;
     let shape = Shape {

@@ -183,7 +183,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_no_ring_is_refused() {
+fn what_is_not_a_ring_is_refused() {
     let name = name("foreign");
     let _owner = Owner::create(&name, 1024).unwrap();
     let error = RingReader::open(&name).unwrap_err();

@@ -216,7 +216,7 @@ impl Source for FfmpegProgram {
             arrival,
         } = self.given.insert(newest);
         let picture = format.picture(bytes).map_err(|error| {
-            let cause = format!("ffmpeg's picture is none: {error}");
+            let cause = format!("ffmpeg did not write a valid picture: {error}");
             SourceError::permanent(cause, "install another version of ffmpeg")
         })?;
         Ok(Next::Unit(Unit {
@@ -312,7 +312,7 @@ mod tests {
     use crate::picture::Pixels;
 
     #[test]
-    fn a_pipe_is_read_to_its_newest_picture_and_what_is_none_ends_it() {
+    fn a_pipe_is_read_to_its_newest_picture_and_what_is_not_a_picture_ends_it() {
         let shared = SharedMailbox::default();
         let pipe = b"YUV4MPEG2 W3 H2 F30:1 Ip A1:1 C420jpeg XCOLORRANGE=FULL\nFRAME\n0123456789FRAME Ip\nabcdefghijFRAME\nab";
         let end = read_pictures(&pipe[..], &shared);

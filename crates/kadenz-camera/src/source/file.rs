@@ -136,7 +136,7 @@ impl FileSource {
                 return Ok(length);
             }
             if self.is_at_end {
-                // The last access unit has no successor to end it; half a JPEG is none.
+                // The last access unit has no successor to end it; half a JPEG is not a picture.
                 let rest = self.buffer.len();
                 return Ok((self.coding != Coding::Jpeg && rest > 0).then_some(rest));
             }
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_film_is_refused_with_a_remedy() {
+    fn what_is_not_a_film_is_refused_with_a_remedy() {
         for url in [
             "/nowhere/a.mjpeg",
             "a.txt",

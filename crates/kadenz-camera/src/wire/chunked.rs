@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_chunk_is_an_error() {
+    fn what_is_not_a_chunk_is_an_error() {
         for bytes in [
             &b"x"[..],
             b"ffffffffffffffffff\r\n",

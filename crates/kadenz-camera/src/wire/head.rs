@@ -60,7 +60,7 @@ impl Head {
     }
 
     /// The status code of an answer of a protocol: 200 of `RTSP/1.0 200 OK` for `RTSP/`. `None` where the first line
-    /// is none.
+    /// does not hold one.
     #[must_use]
     pub(crate) fn status(&self, protocol: &str) -> Option<u16> {
         let mut words = self.first_line.split_ascii_whitespace();
@@ -83,7 +83,7 @@ impl Head {
             .map(|(_, value)| value.as_str())
     }
 
-    /// The value of `Content-Length`; `None` without one, or where it is no number.
+    /// The value of `Content-Length`; `None` without one, or where it is not a number.
     #[must_use]
     pub(crate) fn content_length(&self) -> Option<usize> {
         self.field("Content-Length")?.parse().ok()

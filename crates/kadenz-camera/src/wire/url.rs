@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url_is_refused_without_repeating_it() {
+    fn what_is_not_a_url_is_refused_without_repeating_it() {
         let wrong = [
             "",
             "camera",

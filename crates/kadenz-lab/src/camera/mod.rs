@@ -50,7 +50,7 @@ pub struct CameraPlan {
 /// Takes frames of a camera, or sets of several, and returns the completed run.
 ///
 /// # Errors
-/// [`ExperimentError`]; a camera that falls silent is no error but a warning in the run.
+/// [`ExperimentError`]; a camera that falls silent is not an error but a warning in the run.
 pub fn experiment(
     cameras: impl Into<CameraGroup>,
     plan: &CameraPlan,

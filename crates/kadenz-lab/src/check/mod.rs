@@ -82,7 +82,7 @@ fn command_with_enough_time(interval: Interval, share: u32) -> String {
 /// Runs the check and returns the completed run.
 ///
 /// # Errors
-/// [`ExperimentError`]. Missing rights are no error but a warning in the run, and so is a loopback that cannot be
+/// [`ExperimentError`]. Missing rights are not an error but a warning in the run, and so is a loopback that cannot be
 /// measured.
 pub fn check(plan: &CheckPlan, stop: &Stop, watch: &mut dyn Watch) -> Result<Run, ExperimentError> {
     let (network, no_network) = open_network(plan)?;

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_none_is_refused() {
+    fn what_is_not_a_folder_is_refused() {
         let options = LoadOptions {
             dir: Some("/no/such/folder".into()),
             ..LoadOptions::default()

@@ -163,7 +163,7 @@ struct Reading {
     count: u64,
 }
 
-/// A shorter span is no second: the rest at the end.
+/// A shorter span does not count as a second: the rest at the end.
 const MIN_NS: i64 = 900_000_000;
 
 impl Meter {

@@ -49,7 +49,7 @@ pub trait Rounds {
     /// Measures one round into the new run folder `out`: the two [`series`](Self::series).
     ///
     /// # Errors
-    /// The reason of the failure; a missed deadline is no error, and neither is a stop.
+    /// The reason of the failure; a missed deadline is not an error, and neither is a stop.
     fn measure(&mut self, visit: &Visit, out: &Path) -> io::Result<()>;
 
     /// Removes the load from the machine and returns the load that there was, as JSON; `null` if there was none.
@@ -117,7 +117,7 @@ pub fn series_names(visit: &Visit) -> [String; 2] {
 /// as interrupted and can be resumed.
 ///
 /// # Errors
-/// [`MatrixError`]; missing rights are no error but a warning in the run.
+/// [`MatrixError`]; missing rights are not an error but a warning in the run.
 pub fn measure(
     plan: &MatrixPlan,
     resume: bool,

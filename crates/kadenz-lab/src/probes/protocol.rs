@@ -178,7 +178,7 @@ impl Line {
     /// Reads a line, without its end.
     ///
     /// # Errors
-    /// [`BadLine::Unknown`] where it is no line of the protocol, or its numbers are no times.
+    /// [`BadLine::Unknown`] where it is not a line of the protocol, or its numbers are not times.
     pub fn parse(line: &[u8]) -> Result<Self, BadLine> {
         let text = String::from_utf8_lossy(line);
         let (word, rest) = text.split_once(' ').unwrap_or((&text, ""));
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_line_is_refused_and_shown() {
+    fn what_is_not_a_line_is_refused_and_shown() {
         for bad in [
             "",
             "hello",

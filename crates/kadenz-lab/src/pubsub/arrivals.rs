@@ -72,7 +72,7 @@ impl ArrivalCounts {
         ArrivalKind::First
     }
 
-    /// Counts something on the channel that is no probe.
+    /// Counts something on the channel that is not a probe.
     pub(crate) fn count_foreign(&mut self) {
         self.foreign += 1;
     }

@@ -24,7 +24,7 @@ use crate::stop::Stop;
 /// this process, or `source`.
 ///
 /// # Errors
-/// [`ExperimentError`]; rights that are missing are no error but a warning in the run. Where the bus
+/// [`ExperimentError`]; rights that are missing are not an error but a warning in the run. Where the bus
 /// cannot be opened, or no message comes through, no run folder is made.
 pub fn latency(
     measuring: &Measuring,

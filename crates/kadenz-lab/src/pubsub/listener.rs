@@ -25,11 +25,11 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// How long messages that wait are read after the end, where others come meanwhile.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// A subscriber.
+/// A subscriber of the channel under measurement, and where it runs.
 pub(super) enum Listener {
     /// With a bus in this process.
     Bus(Box<BusListener>),
-    /// A probe.
+    /// A probe: the program of another middleware.
     Program(Box<ProgramListener>),
 }
 

@@ -287,7 +287,7 @@ impl SubscriberReport {
             }
             Line::Foreign => self.arrivals.count_foreign(),
             Line::Note(text) => self.notes.push(text),
-            // A line that a subscriber has no use for is no failure of the measurement.
+            // A line that a subscriber has no use for is not a failure of the measurement.
             _ => {}
         }
     }

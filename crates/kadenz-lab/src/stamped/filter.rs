@@ -4,7 +4,7 @@ use kadenz_rt::clock::{ClockPair, MonotonicTime, WallTime};
 
 use super::{ClockStep, OffsetBounds};
 
-/// A larger difference is no latency: the stamp has another unit, or its clock was never set.
+/// A larger difference is not a latency: the stamp has another unit, or its clock was never set.
 const MAX_PLAUSIBLE_LATENCY_NS: i64 = 3_600_000_000_000;
 
 /// Counts of the messages.
@@ -25,7 +25,7 @@ pub struct StampedCounts {
     pub absurd: u64,
     /// One of those stamps, in nanoseconds since 1970.
     pub an_absurd_stamp_ns: Option<i64>,
-    /// Messages that came while the wall clock was set, and are no latencies.
+    /// Messages that came while the wall clock was set, and are not latencies.
     pub around_step: u64,
     /// By how much the wall clock was set meanwhile, in nanoseconds; what came after is not recorded.
     pub stepped_by_ns: Option<i64>,
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_while_the_clock_was_set_is_no_latency() {
+    fn what_came_while_the_clock_was_set_is_not_a_latency() {
         let mut filter = LatencyFilter::new(&pair(1000, LEAD));
         filter.note(message(5_000, 8_000));
         assert_eq!(looked(&mut filter, &pair(10_000, LEAD - 500_000)), []);

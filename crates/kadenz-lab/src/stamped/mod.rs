@@ -55,7 +55,7 @@ const TRIES: u32 = 9;
 /// them, too.
 ///
 /// # Errors
-/// [`ExperimentError`]; rights that are missing are no error but a warning in the run.
+/// [`ExperimentError`]; rights that are missing are not an error but a warning in the run.
 pub fn stamped(
     measuring: &Measuring,
     plan: StampedPlan,

@@ -124,7 +124,7 @@ impl SuitePlan {
 /// Runs the cyclic timer suite (\[Sticha2014\], section 4.2).
 ///
 /// # Errors
-/// [`ExperimentError`], also for [`Overrun::Stop`]; missing rights are no error
+/// [`ExperimentError`], also for [`Overrun::Stop`]; missing rights are not an error
 /// but a warning in the run.
 pub fn cyclic_suite(
     suite: &SuitePlan,
@@ -186,7 +186,7 @@ fn cyclic_series(
 /// Runs the one-shot timer suite (\[Sticha2014\], section 4.1).
 ///
 /// # Errors
-/// [`ExperimentError`]; missing rights are no error but a warning in the run.
+/// [`ExperimentError`]; missing rights are not an error but a warning in the run.
 pub fn oneshot_suite(
     suite: &SuitePlan,
     plan: &OneShotPlan,

@@ -46,7 +46,7 @@ const ASKED: u32 = 3;
 /// Devices of one name get their address as name, and so do those without one.
 ///
 /// # Errors
-/// [`DiscoverError`]; a missing answer is no error.
+/// [`DiscoverError`]; a missing answer is not an error.
 pub fn discover(plan: &DiscoverPlan, stop: &Stop) -> Result<Vec<Device>, DiscoverError> {
     let mut port = UdpPort::open(&plan.port)?;
     let mut inbox = Inbox::new(64, Discover::ROOMY_BYTES + 16);

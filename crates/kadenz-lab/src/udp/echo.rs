@@ -311,7 +311,7 @@ mod tests {
     fn what_keeps_no_beat_is_not_expected() {
         let two_controllers = (0..20).flat_map(|beat| [beat * 1_000, beat * 1_000 + 90]);
         assert_eq!(after(two_controllers).next(at(19_100)), None);
-        assert_eq!(after([7; 20]).next(at(8)), None, "a burst is no beat");
+        assert_eq!(after([7; 20]).next(at(8)), None, "a burst is not a beat");
         assert_eq!(Anticipation::default().next(at(0)), None);
     }
 }

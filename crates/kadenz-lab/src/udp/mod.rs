@@ -88,7 +88,7 @@ impl Rehearsal {
 
     /// Sends a datagram and takes it, with late ones of earlier rehearsals.
     ///
-    /// Where the loopback is down no datagram comes, which is no error.
+    /// Where the loopback is down no datagram comes, which is not an error.
     ///
     /// # Real-time safety
     /// Real-time safe: two system calls, neither of which waits.

@@ -113,7 +113,7 @@ impl fmt::Display for Percent {
     }
 }
 
-/// Why a text is no percentile.
+/// Why a text is not a percentile.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParsePercentError {
     /// Not a decimal number.
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_percentile_is_refused_with_its_reason() {
+    fn what_is_not_a_percentile_is_refused_with_its_reason() {
         use ParsePercentError::{NotANumber, OutOfRange, TooFine};
         for text in ["", "abc", "9 9", "99.", ".5", "-1", "1e1"] {
             assert!(

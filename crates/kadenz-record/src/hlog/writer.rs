@@ -55,7 +55,7 @@ pub enum EncodeLineError {
         "tag {0:?} holds a comma, a space, a tab or a line break, which end a tag: leave them out"
     )]
     Tag(String),
-    /// A time that is no number of seconds.
+    /// A time that is not a number of seconds.
     #[error("start {start_s} s, length {length_s} s: both must be finite numbers of seconds")]
     Time {
         /// The given start of the interval, in seconds.

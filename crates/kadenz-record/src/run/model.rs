@@ -276,7 +276,7 @@ impl TuningMeasure {
         }
     }
 
-    /// The scheduling of a thread with this measure; absent where the measure is no policy.
+    /// The scheduling of a thread with this measure; absent where the measure is not a policy.
     #[must_use]
     pub fn scheduling(&self) -> Option<Scheduling<'_>> {
         let name = self.granted.split_whitespace().next();

@@ -116,7 +116,7 @@ fn of_parameters(parameters: &BTreeMap<String, Value>) -> Tune {
     }
 }
 
-/// The CPUs of a list such as `1,3-5`; absent if it is none.
+/// The CPUs of a list such as `1,3-5`; absent if the text is not a list.
 fn cpus(text: &str) -> Option<BTreeSet<u32>> {
     let number = |text: &str| text.trim().parse::<u16>().ok().map(u32::from);
     let mut cpus = BTreeSet::new();

@@ -149,7 +149,7 @@ pub struct Interval {
     denominator: u64,
 }
 
-/// Why a span is no valid interval.
+/// Why a span is not a valid interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IntervalError {
     /// The span is zero.
@@ -272,7 +272,7 @@ pub struct Rate {
     interval: Interval,
 }
 
-/// Why a text is no valid rate.
+/// Why a text is not a valid rate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseRateError {
     /// Not a number, or a unit other than Hz, kHz and MHz.

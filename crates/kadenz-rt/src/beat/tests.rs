@@ -33,7 +33,7 @@ fn rates_are_read_exactly() {
 }
 
 #[test]
-fn words_that_are_no_rates_are_refused() {
+fn words_that_are_not_rates_are_refused() {
     for word in [
         "",
         "1",

@@ -145,7 +145,7 @@ fn without_idle_states(machine: &Machine<'_>) -> Result<Finding, Unknown> {
     }
     let driver = machine.root.read(DRIVER);
     if machine.is_virtual() && driver.is_ok_and(|name| name == "none") {
-        let evidence = format!("no idle states: {DRIVER} is none, in a virtual machine");
+        let evidence = format!("no idle states: {DRIVER} is `none`, in a virtual machine");
         return Ok(host_decides(evidence).remedy(finding::kernel_parameter(machine, "idle=poll")));
     }
     Err(Unknown::absent(

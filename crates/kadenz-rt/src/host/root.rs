@@ -124,7 +124,7 @@ impl Root {
         self.path(path).exists()
     }
 
-    /// The file's text: bytes that are no UTF-8 are replaced, white space at both ends is cut, and
+    /// The file's text: bytes that are not UTF-8 are replaced, white space at both ends is cut, and
     /// so is everything beyond 4 MiB.
     ///
     /// # Errors
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_is_none_says_what_it_is() {
+    fn what_is_not_a_number_is_shown() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("n"), "max\n").unwrap();
         let error = Root::at(folder.path()).read_number("/n").unwrap_err();

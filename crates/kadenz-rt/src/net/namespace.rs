@@ -77,7 +77,7 @@ impl Namespace {
         let refused = || NamespaceError::when("open the testbed's network");
         let leads = std::fs::read_link(&path).map_err(refused())?;
         if !leads.to_string_lossy().starts_with("net:[") {
-            let error = io::Error::new(io::ErrorKind::NotFound, "it is none");
+            let error = io::Error::new(io::ErrorKind::NotFound, "it is not a network namespace");
             return Err(refused()(error));
         }
         File::open(path).map(Self).map_err(refused())

@@ -21,7 +21,7 @@ pub struct PacketPlan {
 
 /// Sends and receives whole Ethernet frames, from the header on and without check sequence.
 ///
-/// Received frames lie in memory that is shared with the kernel: checking for a frame is no system call.
+/// Received frames lie in memory that is shared with the kernel: checking for a frame takes no system call.
 /// Frames that this host sends on the interface are not received.
 ///
 /// # Real-time safety

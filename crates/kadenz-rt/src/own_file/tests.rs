@@ -62,7 +62,7 @@ fn foreign(path: &Path, test: &str) -> bool {
 }
 
 #[test]
-fn what_is_no_regular_file_is_refused_without_waiting() {
+fn what_is_not_a_regular_file_is_refused_without_waiting() {
     let place = Place::new();
     let (socket, folder, dangling) = (place.at("socket"), place.at("folder"), place.at("dangling"));
     let _listener = UnixListener::bind(&socket).unwrap();

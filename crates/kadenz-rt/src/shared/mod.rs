@@ -37,7 +37,7 @@ const MAX_WORDS: usize = 1 << 27;
 /// Why memory cannot be shared.
 #[derive(Debug, thiserror::Error)]
 pub enum SharedError {
-    /// The name is no file name.
+    /// The name is not a file name.
     #[error("`{0}` names no shared memory; take letters, digits, `-`, `_` and `.`")]
     Name(String),
     /// No words, or too many.
@@ -119,7 +119,7 @@ impl Owner {
         })
     }
 
-    /// The words.
+    /// The words of 64 bits, which viewers read while the owner writes.
     ///
     /// # Real-time safety
     /// It neither allocates, locks nor calls the system.

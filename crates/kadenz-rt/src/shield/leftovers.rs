@@ -70,7 +70,7 @@ pub fn leftovers_in(folder: &Path) -> Result<Option<LeftoverShield>, RestoreShie
     }))
 }
 
-/// Undoes the changes of a shield whose process has died. Nothing to undo is no error.
+/// Undoes the changes of a shield whose process has died. Nothing to undo is not an error.
 ///
 /// # Errors
 /// [`RestoreShieldError`]: nothing was touched. [`Restored`] lists changes that could not be undone.

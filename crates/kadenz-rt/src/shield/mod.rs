@@ -95,7 +95,7 @@ static RAISED: Mutex<Vec<Weak<RaisedShield>>> = Mutex::new(Vec::new());
 /// earlier shield whose process has died.
 ///
 /// # Errors
-/// [`RaiseShieldError`], and the machine is as it was; a knob that the kernel refuses is no error but a measure of
+/// [`RaiseShieldError`], and the machine is as it was; a knob that the kernel refuses is not an error but a measure of
 /// the shield.
 pub fn raise(cpus: &CpuSet) -> Result<Shield, RaiseShieldError> {
     #[cfg(target_os = "linux")]

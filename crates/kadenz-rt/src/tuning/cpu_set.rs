@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_are_no_sets_are_refused() {
+    fn words_that_are_not_sets_are_refused() {
         for word in ["", ",", "a", "3-1", "1024", "0-", "-1", "0,,1"] {
             assert!(word.parse::<CpuSet>().is_err(), "{word}");
         }

@@ -58,7 +58,7 @@ impl fmt::Display for Policy {
     }
 }
 
-/// Why a text is no policy.
+/// Why a text is not a policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParsePolicyError {
     /// No policy has that name.
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_are_no_policies_are_refused() {
+    fn words_that_are_not_policies_are_refused() {
         for word in [
             "",
             "fifo",

@@ -162,7 +162,7 @@ impl<'a> Batch<'a> {
     /// token.
     ///
     /// # Errors
-    /// [`Malformed::Kind`] if it is no [`Kind::Batch`], [`Malformed::Batch`] if it holds more or less than its head
+    /// [`Malformed::Kind`] if it is not a [`Kind::Batch`], [`Malformed::Batch`] if it holds more or less than its head
     /// announces.
     pub fn read(packet: &Packet<'a>) -> Result<Self, Malformed> {
         if packet.kind() != Kind::Batch {

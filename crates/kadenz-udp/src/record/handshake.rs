@@ -35,8 +35,8 @@ pub enum ServerReply {
 }
 
 /// Writes the server's answer into the bytes of the question: its header with another kind, without a body, and
-/// with a tag if the question had one. Returns the number of bytes to send back, or `None` if the bytes are no
-/// question to a logging server.
+/// with a tag if the question had one. Returns the number of bytes to send back, or `None` if the bytes are not
+/// a question to a logging server.
 ///
 /// ```
 /// use kadenz_udp::record::{Batcher, Position, ServerReply, server_reply};

@@ -104,7 +104,7 @@ impl Measurement {
         Some(())
     }
 
-    /// Takes a measurement from the front; returns `None` if the bytes are none.
+    /// Takes a measurement from the front; returns `None` if the bytes are not one.
     fn read(from: &mut ByteReader<'_>) -> Option<Self> {
         let [flags] = from.take()?;
         let stamped_only = flags & STAMPED != 0 && flags & ANSWERED == 0;

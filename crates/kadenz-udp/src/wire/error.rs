@@ -1,4 +1,4 @@
-//! Why bytes are no datagram of this protocol, and why a datagram cannot be written.
+//! Why bytes are not a datagram of this protocol, and why a datagram cannot be written.
 
 use super::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
 
@@ -16,7 +16,7 @@ pub enum Malformed {
         /// The least number of bytes that is needed.
         least: usize,
     },
-    /// The first byte is no kind of version 1.
+    /// The first byte is not a kind of version 1.
     #[error(
         "a datagram that begins with {0:#04x} is of another program, or of a version that is not known here"
     )]
@@ -35,7 +35,7 @@ pub enum Malformed {
 /// Why a datagram was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// It is no datagram of this protocol.
+    /// It is not a datagram of this protocol.
     #[error(transparent)]
     Malformed(#[from] Malformed),
     /// Its tag was not made with the token, it has no tag where one is required, or it has a tag where there is no

@@ -167,7 +167,7 @@ impl Kind {
         VERSION | self as u8
     }
 
-    /// The kind that the first byte of a datagram announces; `None` if it is no datagram of this protocol.
+    /// The kind that the first byte of a datagram announces; `None` if it is not a datagram of this protocol.
     #[must_use]
     pub fn of(first_byte: u8) -> Option<Self> {
         Self::ALL

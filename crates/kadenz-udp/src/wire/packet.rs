@@ -26,7 +26,7 @@ impl<'a> Packet<'a> {
     /// Reads a datagram and requires no token.
     ///
     /// # Errors
-    /// [`Malformed`] if the bytes are no datagram of this protocol.
+    /// [`Malformed`] if the bytes are not a datagram of this protocol.
     ///
     /// # Real-time safety
     /// Real-time safe; reads the header only.
@@ -38,7 +38,7 @@ impl<'a> Packet<'a> {
     /// Reads a datagram that must be tagged with `token`, or, without one, must have no tag.
     ///
     /// # Errors
-    /// [`Refused::Malformed`] if the bytes are no datagram of this protocol, [`Refused::WrongToken`] if their
+    /// [`Refused::Malformed`] if the bytes are not a datagram of this protocol, [`Refused::WrongToken`] if their
     /// sender does not know the token.
     pub fn open(bytes: &'a [u8], token: Option<&Token>) -> Result<Self, Refused> {
         let packet = Self::parse(bytes)?;
@@ -114,7 +114,7 @@ impl<'a> Packet<'a> {
     /// The device's name, of [`Kind::Present`].
     ///
     /// # Errors
-    /// [`Malformed::Name`] if the body is not a name, [`Malformed::Kind`] if this is no
+    /// [`Malformed::Name`] if the body is not a name, [`Malformed::Kind`] if this is not a
     /// [`Kind::Present`].
     pub fn name(&self) -> Result<Name, Malformed> {
         if self.kind() == Kind::Present {

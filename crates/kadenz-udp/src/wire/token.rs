@@ -46,7 +46,7 @@ impl Token {
         Ok(Self { keyed })
     }
 
-    /// Makes a key that is no user's token.
+    /// Makes a key that is not a user's token.
     pub(crate) fn keyed(key: &[u8; 32]) -> Self {
         let mut block = [0; 64];
         put(&mut block, 0, key);

@@ -23,7 +23,7 @@ pub struct Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
-    /// Takes a packet apart; `None` where the bytes are none.
+    /// Takes a packet apart; `None` where the bytes are not a packet.
     #[must_use]
     pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
         let (header, rest) = bytes.split_first_chunk::<12>()?;
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sources_extension_and_padding_are_no_payload() {
+    fn sources_extension_and_padding_are_not_payload() {
         let mut bytes = vec![0xb2, 0xe0, 0x12, 0x34, 0, 0, 0, 9, 1, 2, 3, 4];
         bytes.extend_from_slice(&[0; 8]);
         bytes.extend_from_slice(&[0xbe, 0xde, 0, 1, 9, 9, 9, 9]);

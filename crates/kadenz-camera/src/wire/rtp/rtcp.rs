@@ -254,7 +254,7 @@ mod tests {
             reports.capture(0, now + REPORT_LASTS + REPORT_INTERVAL),
             None
         );
-        // The time since the camera's start is no time of day.
+        // The time since the camera's start is not a time of day.
         reports.heard(1234 << 32, 0, now);
         assert_eq!(reports.capture(0, now), None);
     }

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rtsp_or_too_long_is_an_error() {
+    fn what_is_not_rtsp_or_too_long_is_an_error() {
         assert_eq!(all(b"\x16\x03\x01", &[]), Err(MessageError::NotRtsp));
         assert_eq!(
             all(b"HTTP/1.1 400 Bad Request\r\n\r\n", &[]),

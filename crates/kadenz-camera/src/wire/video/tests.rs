@@ -331,7 +331,7 @@ fn a_picture_without_end_is_given_up() {
 }
 
 #[test]
-fn what_is_no_payload_damages_the_picture() {
+fn what_is_not_payload_damages_the_picture() {
     for payload in [&[24, 0, 9, 1][..], &[29, 0x85, 1], &[28]] {
         let mut stream = Stream::h264(&[SPS, PPS]);
         stream.packet(0, false, IDR);

@@ -357,7 +357,7 @@ impl Pool {
 /// Result of filling a frame.
 #[derive(Debug)]
 pub(super) enum Filled {
-    /// The frame.
+    /// A frame was read: its bytes, in the place of the pool that it took.
     With(Rc<Bytes>),
     /// There was no frame to read.
     Nothing,

@@ -159,7 +159,7 @@ enum Content {
     Traffic,
 }
 
-/// The frames of a datagram that have not come, a bit each: one that comes twice is no other frame.
+/// The frames of a datagram that have not come, a bit each: one that comes twice counts once.
 #[derive(Clone, Copy, Debug)]
 struct MissingFragments(u64);
 

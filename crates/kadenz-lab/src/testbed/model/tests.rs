@@ -107,7 +107,7 @@ fn a_datagram_of_several_frames_counts_when_its_last_has_come() {
 }
 
 #[test]
-fn a_frame_that_comes_twice_is_no_other_frame() {
+fn a_frame_that_comes_twice_counts_once() {
     let mut topology = built_in("baseline");
     let asking = Asking {
         payload: Payload::new(20_000).unwrap(),

@@ -51,7 +51,7 @@ use crate::testbed::wire::{EthernetFrame, Payload, Tag};
 /// ```
 ///
 /// # Errors
-/// [`ExperimentError`]; missing rights are no error but a warning in the run. Where the
+/// [`ExperimentError`]; missing rights are not an error but a warning in the run. Where the
 /// port cannot be opened or the packets not made, no run folder is made.
 pub fn probe(
     measuring: &Measuring,

@@ -27,7 +27,7 @@ pub(super) const COMPRESSED_HEADER: usize = 8;
 const HEADER_V0: usize = 32;
 const HEADER: usize = 40;
 
-/// Why bytes are no readable histogram.
+/// Why bytes are not a readable histogram.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum DecodeError {
     /// The bytes end too early.

@@ -40,7 +40,7 @@ pub enum MalformedLine {
     /// It ends too early.
     #[error("it ends before its {0} is complete")]
     Ends(Field),
-    /// A field is no number.
+    /// A field is not a number.
     #[error("its {field} {text:?} is not a number of seconds")]
     Number {
         /// The field that holds no number.
@@ -208,8 +208,8 @@ fn is_beginning(text: &[u8]) -> bool {
         || text.iter().all(|byte| b"0123456789+-.eE".contains(byte))
 }
 
-/// Finds, without decoding it, a histogram that is shorter than its first bytes state, or text that is no
-/// histogram.
+/// Finds, without decoding it, a histogram that is shorter than its first bytes state, or text that is not
+/// a histogram.
 fn check_whole(payload: &[u8]) -> Result<(), MalformedLine> {
     let mut start = Vec::with_capacity(9);
     // Whole groups of characters, up to three.

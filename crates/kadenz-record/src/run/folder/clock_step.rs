@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn slewing_is_no_step_and_setting_is() {
+    fn slewing_is_not_a_step_and_setting_is() {
         let mut clocks = ClockStep::default();
         assert!(clocks.observe(look(0, 1_000_000)).is_none());
         assert!(clocks.observe(look(1000, 1_001_001)).is_none());

@@ -18,7 +18,7 @@ pub enum CreateRunError {
     /// The path belongs to something other than a folder.
     #[error("{} is not a folder; name a new folder for the run", path.display())]
     NotAFolder {
-        /// The requested run folder, which exists and is no folder.
+        /// The requested run folder, which exists and is not a folder.
         path: PathBuf,
     },
     /// The folder holds a run, complete or not, perhaps one that is being measured now.

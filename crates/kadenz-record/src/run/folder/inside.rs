@@ -218,7 +218,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_is_no_regular_file_is_not_opened() {
+    fn what_is_not_a_regular_file_is_not_opened() {
         let (_parent, run) = folder_with_file();
         fs::create_dir(run.join("folder")).unwrap();
         let socket = std::os::unix::net::UnixListener::bind(run.join("socket")).unwrap();

@@ -178,7 +178,7 @@ pub fn read_status() -> Result<Vec<u8>, ClaimError> {
     }
 }
 
-/// Clears away what a killed owner left, and returns what that was. Nothing to clear is no error.
+/// Clears away what a killed owner left, and returns what that was. Nothing to clear is not an error.
 ///
 /// # Errors
 /// Its owner lives, or the file is unavailable.

@@ -95,7 +95,7 @@ fn what_is_not_believed_is_foreign_and_changes_nothing() {
 }
 
 #[test]
-fn packets_that_warm_up_are_no_loss() {
+fn packets_that_warm_up_are_not_lost() {
     let plan = plan(1, 2);
     let mut counts = PacketCounts::new(&plan, RUN);
     for sequence in 0..3 {
