@@ -4,12 +4,12 @@
 
 mod common;
 use common::*;
-#[path = "common/field_bus.rs"]
-mod field_bus;
+#[path = "common/fieldbus.rs"]
+mod fieldbus;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use field_bus::*;
+use fieldbus::*;
 
 /// Writes a segment file of a humanoid of twelve devices, one of which has no power.
 fn segment(folder: &Path) -> PathBuf {

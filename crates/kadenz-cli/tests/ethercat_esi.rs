@@ -3,9 +3,9 @@
 
 mod common;
 use common::*;
-#[path = "common/field_bus.rs"]
-mod field_bus;
-use field_bus::*;
+#[path = "common/fieldbus.rs"]
+mod fieldbus;
+use fieldbus::*;
 
 const GRIPPER: &str = include_str!("../../../conformance/ethercat/esi/gripper.xml");
 

@@ -5,9 +5,9 @@
 
 mod common;
 use common::*;
-#[path = "common/field_bus.rs"]
-mod field_bus;
-use field_bus::*;
+#[path = "common/fieldbus.rs"]
+mod fieldbus;
+use fieldbus::*;
 #[path = "common/on_a_cable.rs"]
 mod on_a_cable;
 use on_a_cable::*;

@@ -6,9 +6,9 @@
 
 mod common;
 use common::*;
-#[path = "common/field_bus.rs"]
-mod field_bus;
-use field_bus::*;
+#[path = "common/fieldbus.rs"]
+mod fieldbus;
+use fieldbus::*;
 
 /// Drives a virtual segment for some cycles that are long enough for a busy machine.
 fn drive(folder: &std::path::Path, more: &[&str]) -> Said {

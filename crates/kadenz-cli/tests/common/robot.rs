@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdout, Stdio};
 
 use serde_json::Value;
 
-use super::field_bus::{answer_of, words};
+use super::fieldbus::{answer_of, words};
 use super::*;
 
 /// Options for a reader that waits longer than a busy machine delays a loop.
