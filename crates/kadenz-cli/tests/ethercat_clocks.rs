@@ -63,7 +63,7 @@ fn latency_in_cycles_stands_beside_that_of_yoon2009() {
     }
 
     let said = words(&["latency", "--sim", "3", "--cycles", "1000"]);
-    for row in ["[Yoon2009]", "(Yoon's)", "synchronous, SYNC0"] {
+    for row in ["[Yoon2009]", "([Yoon2009])", "synchronous, SYNC0"] {
         assert!(said.out.contains(row), "{row}: {}", said.out);
     }
 }

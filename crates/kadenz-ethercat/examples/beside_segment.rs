@@ -1,6 +1,6 @@
 //! Runs a command in a network namespace of its own, whose interface `ec0` leads to a virtual segment.
 //!
-//! `cargo run --example beside_segment -- 59 my-master ec0` starts Yoon's humanoid; a TOML file in place of the
+//! `cargo run --example beside_segment -- 59 my-master ec0` starts the humanoid; a TOML file in place of the
 //! number starts the segment that it describes. The example needs root, and ends with the command's exit code, or
 //! with 77 where rights are missing.
 #![cfg_attr(

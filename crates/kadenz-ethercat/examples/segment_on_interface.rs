@@ -1,6 +1,6 @@
 //! A virtual segment on a network interface, for any MainDevice.
 //!
-//! `cargo run --example segment_on_interface -- veth1 59` puts Yoon's humanoid there; a TOML file in place of the
+//! `cargo run --example segment_on_interface -- veth1 59` puts the humanoid there; a TOML file in place of the
 //! number puts the segment there that it describes. The example needs the right to raw frames (root).
 #![allow(clippy::print_stdout, reason = "an example prints for its user")]
 

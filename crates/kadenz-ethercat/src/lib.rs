@@ -1,6 +1,6 @@
 //! The fieldbus of a robot: EtherCAT's wire, a MainDevice in real time, and a virtual segment.
 //!
-//! - [`control`]: the cyclic loop and what it shares with other threads; Yoon's ECCI.
+//! - [`control`]: the cyclic loop and what it shares with other threads; the ECCI of \[Yoon2009\].
 //! - [`description`]: descriptions of SubDevices.
 //! - [`esi`]: vendors' XML files (ESI), which describe SubDevices.
 //! - [`main_device`]: the MainDevice, which configures and drives the SubDevices.

@@ -1,17 +1,17 @@
 //! The age of the inputs that a controller sees, and the time until its commands take effect, in cycles.
 //!
-//! Yoon (figure 4 and the text beside it) counts so: a sensor's latency is from an event outside to the
+//! \[Yoon2009\] (figure 4 and the text beside it) counts so: a sensor's latency is from an event outside to the
 //! controller's read-write request that brings it; a command's from the request that brought what it answers to
 //! the moment when the actuator acts on it. A frame takes along what was sampled before, and is fetched a cycle
-//! later; what the controller computes goes out with the next request. \[Yoon2009\] states: sensor 1.5 to 2.5
-//! cycles, command 1.5, and 3 to 4 from an event until the robot reacts. It does not state when in a cycle its
-//! devices sample and act; these figures are those of the middle.
+//! later; what the controller computes goes out with the next request. It states: sensor 1.5 to 2.5 cycles,
+//! command 1.5, and 3 to 4 from an event until the robot reacts. It does not state when in a cycle its devices
+//! sample and act; these figures are those of the middle.
 //!
 //! With devices that act and sample a part `d` of a cycle behind the beat, for a loop that does not wake late:
 //!
 //! | loop | sensor | command | reaction |
 //! |---|---|---|---|
-//! | Yoon's: pipelined, sends what was computed the cycle before | 2 - d to 3 - d | 1 + d | 3 to 4 |
+//! | \[Yoon2009\]: pipelined, sends what was computed the cycle before | 2 - d to 3 - d | 1 + d | 3 to 4 |
 //! | pipelined, sends at once | 2 - d to 3 - d | d | 2 to 3 |
 //! | synchronous, answers are there after a part `w` | 1 - d + w to 2 - d + w | 1 + d - w | 2 to 3 |
 //!
@@ -43,7 +43,7 @@ use crate::sim::model::stamp::StampOutput;
 
 pub use experiment::{Experiment, ExperimentError, Sends, measure, measure_on};
 
-/// Yoon's figures, in cycles: from and to.
+/// The figures of \[Yoon2009\], in cycles: from and to.
 pub mod yoon2009 {
     /// From an event to the controller.
     pub const SENSOR: (f64, f64) = (1.5, 2.5);

@@ -1,4 +1,4 @@
-//! A process image behind a lock, as Yoon's: the real-time task waits for at most one reader.
+//! A process image behind a lock, as in \[Yoon2009\]: the real-time task waits for at most one reader.
 //!
 //! The writer of [`process_image`](super::process_image) waits for no reader, and other processes can read it; this one
 //! is for comparison, and for readers that must never read twice.

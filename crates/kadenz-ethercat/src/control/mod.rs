@@ -1,5 +1,5 @@
-//! The control interface between the loop that drives a segment and all other threads and processes (Yoon's
-//! ECCI).
+//! The control interface between the loop that drives a segment and all other threads and processes: the ECCI
+//! of \[Yoon2009\].
 //!
 //! - [`output_requests`]: outputs that other threads set, one request a cycle.
 //! - [`process_image`]: what the loop read last, for any number of readers, in this and in other processes.
@@ -8,11 +8,11 @@
 //! - [`inline_loop`]: the loop and its questions in one thread, for virtual time.
 //! - [`health`]: the loop's record of each cycle, for any number of threads.
 //! - [`latency`]: the number of cycles between a sensor, the controller and an actuator.
-//! - [`locked`]: a process image behind a lock that inherits priority, as Yoon's.
+//! - [`locked`]: a process image behind a lock that inherits priority, as in \[Yoon2009\].
 //! - [`notice`]: notices of events on the segment, for any number of subscribers.
 //! - [`phase`]: the lock of the loop to the reference clock's time.
 //! - [`supervisor`]: brings devices to OP and back there while the loop runs.
-//! - [`timing`]: statistics of the loop's timing, while it runs (Yoon's proc file).
+//! - [`timing`]: statistics of the loop's timing, while it runs (the proc file of \[Yoon2009\]).
 
 pub mod catalogue;
 pub mod cyclic;

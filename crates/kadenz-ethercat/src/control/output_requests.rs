@@ -1,6 +1,6 @@
 //! Outputs that other threads and processes set while the loop runs: actuator commands.
 //!
-//! As in Yoon, the loop takes one request a cycle, and no other thread writes process data.
+//! As in \[Yoon2009\], the loop takes one request a cycle, and no other thread writes process data.
 //!
 //! Assumption: one loop obeys; any number of threads ask. Guarantee: the loop never waits, whatever the
 //! asking threads do. It serves them one after the other, and each receives the cycle in which its value

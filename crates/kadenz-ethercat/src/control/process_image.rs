@@ -2,8 +2,8 @@
 //!
 //! Assumption: one thread writes, by one `&mut` [`ProcessImageWriter`]. Guarantee: the writer never waits, whatever
 //! readers do and wherever they are killed: they change nothing. A reader gets a whole cycle, or an error where the
-//! writer overtook it. (Yoon's real-time task waits for at most one reader, by a mutex with priority inheritance;
-//! here it waits for none.)
+//! writer overtook it. (The real-time task of \[Yoon2009\] waits for at most one reader, by a mutex with priority
+//! inheritance; here it waits for none.)
 //!
 //! The words of a process image are atomic, in this process's memory or shared with others
 //! ([`kadenz_rt::shared`]). A few copies stand side by side; the writer takes the oldest. Each copy has a

@@ -65,8 +65,8 @@ impl Hardware {
     /// Most FMMUs and SyncManagers of any controller.
     pub(crate) const MAX: u8 = 16;
 
-    /// Beckhoff's ET1100, Yoon's: 8 FMMUs, 8 SyncManagers, 8 KiB, distributed clocks of 64 bits, two
-    /// cables.
+    /// Beckhoff's ET1100, the chip of \[Yoon2009\]: 8 FMMUs, 8 SyncManagers, 8 KiB, distributed clocks of 64 bits,
+    /// two cables.
     #[must_use]
     pub const fn et1100() -> Self {
         Self {

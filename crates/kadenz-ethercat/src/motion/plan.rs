@@ -237,7 +237,7 @@ fn shown(devices: &[SubDevice]) -> String {
     names.join(", ")
 }
 
-/// Cycle of Yoon's robot.
+/// Cycle of the robot of \[Yoon2009\].
 const CYCLE: Duration = Duration::from_millis(1);
 /// How far each joint goes, in rad.
 const AMPLITUDE: f64 = 0.2;

@@ -1,8 +1,8 @@
-//! Yoon's robot: 59 sensors and actuators on one segment.
+//! The robot of \[Yoon2009\]: 59 sensors and actuators on one segment.
 //!
 //! A coupler with outputs and analog inputs in the torso, a waist, two legs with a force sensor under each foot, two
-//! arms with a force sensor at each wrist and five fingers of two joints, a head. Yoon does not describe the parts in
-//! detail; the tree is Kadenz's.
+//! arms with a force sensor at each wrist and five fingers of two joints, a head. \[Yoon2009\] does not describe
+//! the parts in detail; the tree is Kadenz's.
 
 use super::file::{Kind, MAX_DEVICES, Parent, PlannedDevice, SegmentPlan};
 use super::model::drive::{Motor, Parameters};

@@ -2,7 +2,7 @@
 //!
 //! - [`Application`] is the behaviour of a device behind its controller, [`Pdi`] its view of the controller.
 //! - [`SubDeviceController`] is the ESC of one device: registers, states, SII, SyncManagers, FMMUs, clocks.
-//! - [`mod@file`] reads a segment from TOML, [`humanoid`] lays out Yoon's robot.
+//! - [`mod@file`] reads a segment from TOML, [`humanoid`] lays out the robot of \[Yoon2009\].
 //! - [`model`] are devices ready for use, [`coe`] is their mailbox server.
 //! - [`Segment`] is the wire with the devices on it: line, tree, star or ring.
 //! - [`fault`] are faults, by a plan or by command; [`command`] reads them from lines of text.

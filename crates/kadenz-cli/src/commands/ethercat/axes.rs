@@ -35,7 +35,7 @@ pub(crate) struct AxesOptions {
 ///
 /// Requests a quick stop of every drive in the loop's next cycle; the loop and all other devices on the bus continue.
 /// The axes stay at rest until `kadenz ethercat reset`. During bring-up, before the loop exists, it ends the bring-up
-/// and so the run. This is no emergency stop: it needs this computer, the loop and the bus.
+/// and so the run. This is not an emergency stop: it needs this computer, the loop and the bus.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -18,19 +18,18 @@ use crate::output::{self, Outcome};
 
 /// Measure how many cycles lie between a sensor, the controller and an actuator
 ///
-/// Sets the result beside the figures of Yoon et al. 2009: 1.5 to 2.5 cycles from an event to the controller
-/// (sensor), 1.5 from the controller until the actuator acts (command), 3 to 4 from an event until the robot reacts.
-/// A virtual device stamps the time of each event and the time from which it acts on the answer; a loop of 1 ms
-/// answers it, in virtual time, so that the result is the same on every machine and makes no statement about this
-/// one.
+/// Sets the result beside the figures of [Yoon2009] (docs/bibliography.md): 1.5 to 2.5 cycles from an event to the
+/// controller (sensor), 1.5 from the controller until the actuator acts (command), 3 to 4 from an event until the robot
+/// reacts. A virtual device stamps the time of each event and the time from which it acts on the answer; a loop of 1 ms
+/// answers it, in virtual time, so that the result is the same on every machine and makes no statement about this one.
 ///
-/// Yoon et al. do not state when in a cycle their devices act; the work of the virtual device (0.34 ms) was chosen so
-/// that, as the last of 59, it acts in the middle of the cycle, where their figures result. So their row shows that
-/// their order of work can lead to these figures; it does not measure a robot.
+/// [Yoon2009] does not state when in a cycle its devices act; the work of the virtual device (0.34 ms) was chosen so
+/// that, as the last of 59, it acts in the middle of the cycle, where those figures result. So the row shows that
+/// this order of work can lead to these figures; it does not measure a robot.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz ethercat latency                               the loop of Yoon et al., and other loops
+  kadenz ethercat latency                               the loop of [Yoon2009], and other loops
   kadenz ethercat latency --mode synchronous --sim 12 --cycles 5000
   kadenz ethercat latency --sim robot.toml              one of its devices has model = \"stamp\"
   kadenz ethercat latency --mode yoon --json | jq '.loops[].reaction'")]
@@ -61,7 +60,7 @@ enum LoopVariant {
     Pipelined,
     /// Sends, waits for the answers, and computes
     Synchronous,
-    /// Pipelined, but sends its result a cycle later, as Yoon et al.
+    /// Pipelined, but sends its result a cycle later, as in [Yoon2009]
     #[value(alias = "paper")]
     Yoon,
 }
@@ -82,7 +81,7 @@ pub(super) struct LatencyReport {
     cycle_ns: u64,
     /// Cycles of each loop.
     cycles: u64,
-    /// The figures of Yoon et al. 2009, in cycles.
+    /// The figures of [Yoon2009], in cycles.
     #[serde(rename = "paper")]
     published: PublishedLatencies,
     loops: Vec<LoopLatency>,
@@ -190,7 +189,7 @@ fn rows(cycles: u64) -> [LoopExperiment; 5] {
     };
     [
         row(
-            "pipelined, sends a cycle later (Yoon's)",
+            "pipelined, sends a cycle later ([Yoon2009])",
             Some(LoopVariant::Yoon),
             yoon2009,
         ),

@@ -1,4 +1,4 @@
-//! The experiment of Yoon on a humanoid: the control period under each combination of priority,
+//! The experiment of [Yoon2009] on a humanoid: the control period under each combination of priority,
 //! locked memory, CPU shield and spinning sleep, unloaded and under heavy load.
 
 use clap::Args;
@@ -40,7 +40,7 @@ pub(crate) struct Options {
 }
 
 pub(super) fn plan(options: &Options) -> ExperimentPlan {
-    // Yoon has no combination with I.
+    // [Yoon2009] has no combination with I.
     let cells = Combination::YOON2009.map(|it| it.to_string()).join(",");
     let command = format!(
         "tune --rate 1kHz --cells {cells} --load both --pace relative --spin-margin 50us --duration {} --round {}",

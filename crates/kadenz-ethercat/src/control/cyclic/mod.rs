@@ -31,8 +31,8 @@
 //! ```
 //!
 //! A cycle of [`LoopMode::Pipelined`] takes in the answers to the previous cycle's frames, lets the controller
-//! compute, sends, and sleeps: as in Yoon (figure 4) no thread waits for the wire, and no interrupt is needed.
-//! Yoon's request (\[Yoon2009\]) sends what was computed a cycle before; this loop sends it at once.
+//! compute, sends, and sleeps: as in figure 4 of \[Yoon2009\] no thread waits for the wire, and no interrupt is needed.
+//! The request there sends what was computed a cycle before; this loop sends it at once.
 //!
 //! Guarantees, after [`Loop::run`] was called: the loop's own code neither allocates nor logs, and waits for no lock.
 //! It waits for the beat, in [`LoopMode::Synchronous`] for the answers, up to a limit, and at its end, in both modes,

@@ -2,7 +2,7 @@
 //!
 //! There are two kinds of process image. [`SeqlockPublisher`] publishes on one that a sequence lock checks
 //! ([`process_image`]): it waits for no reader, and other processes can map it. [`LockedPublisher`] publishes on one
-//! behind a lock ([`locked`]), as Yoon's: it waits for at most one reader.
+//! behind a lock ([`locked`]), as in \[Yoon2009\]: it waits for at most one reader.
 //!
 //! [`process_image`]: crate::control::process_image
 //! [`locked`]: crate::control::locked
@@ -176,7 +176,8 @@ impl Drop for SeqlockPublisher<'_> {
     }
 }
 
-/// Publishes the same on a process image behind a lock, as Yoon's loop. On drop, it marks the last image as final.
+/// Publishes the same on a process image behind a lock, as the loop of \[Yoon2009\]. On drop, it marks the last image
+/// as final.
 ///
 /// # Real-time safety
 /// It allocates nothing. It locks, and waits for at most one reader.

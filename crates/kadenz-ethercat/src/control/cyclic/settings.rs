@@ -9,8 +9,8 @@ use kadenz_rt::clock::MonotonicTime;
 /// The mode in which the loop takes in the answers of a cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LoopMode {
-    /// In the next cycle, as in Yoon: nothing waits for the wire. The controller sees inputs that are a cycle
-    /// old, and its outputs go out at once.
+    /// In the next cycle, as in \[Yoon2009\]: nothing waits for the wire. The controller sees inputs that are a
+    /// cycle old, and its outputs go out at once.
     #[default]
     Pipelined,
     /// In the same cycle: the loop waits for the answers, and the controller sees what was just read. Its

@@ -1,4 +1,4 @@
-//! Yoon's robot with a stamp device, in virtual time.
+//! The robot of \[Yoon2009\] with a stamp device, in virtual time.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub enum Sends {
     /// In the same cycle, as soon as the loop sends.
     #[default]
     AtOnce,
-    /// A cycle later: Yoon's request sends what was computed after the previous one.
+    /// A cycle later: the request of \[Yoon2009\] sends what was computed after the previous one.
     NextCycle,
 }
 
@@ -53,7 +53,7 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Yoon's experiment: 59 devices, 1 ms, pipelined, commands a cycle later, devices that act and sample
+    /// The experiment of \[Yoon2009\]: 59 devices, 1 ms, pipelined, commands a cycle later, devices that act and sample
     /// in the middle of the cycle: the frame has passed the last device after 0.16 ms, the rest is work.
     #[must_use]
     pub const fn yoon2009() -> Self {

@@ -1,11 +1,11 @@
 //! A device that reports when events happened outside, and when a command took effect.
 //!
-//! Events happen at random times, independent of the bus, as when a foot meets the ground. The device's
-//! microcontroller samples once a cycle: the outputs or SYNC0 wake it, it works for a while, and then acts on the
-//! newest outputs and samples at one moment, as Yoon's devices do. It reports the number of events, the time of the
-//! last one, the current command and since when it holds; all in the device's system time, as Beckhoff's EL1252 and
-//! EL2252 do with distributed clocks. The results of [`control::latency`](crate::control::latency) hold on any
-//! segment with such a device.
+//! Events happen at random times, independent of the bus, as when a foot meets the ground. The device's microcontroller
+//! samples once a cycle: the outputs or SYNC0 wake it, it works for a while, and then acts on the newest outputs and
+//! samples at one moment, as the devices of \[Yoon2009\] do. It reports the number of events, the time of the last one,
+//! the current command and since when it holds; all in the device's system time, as Beckhoff's EL1252 and EL2252 do
+//! with distributed clocks. The results of [`control::latency`](crate::control::latency) hold on any segment with such
+//! a device.
 
 use super::{Behaviour, Device, Moment, own_coe, own_description};
 use crate::description::{Pdo, PdoEntry};

@@ -122,8 +122,8 @@ fn with_option(error: BringUpNetworkError) -> anyhow::Error {
     anyhow::Error::from(error).context(option)
 }
 
-/// Opens a control socket with the given name; returns the name. Without a given name the loop also runs where there
-/// is no place for a socket.
+/// Opens a control socket with the given name; returns the name. Without a given name the loop also runs where a
+/// socket cannot be made.
 #[cfg(target_os = "linux")]
 fn with_control_socket<'a>(
     net: NetworkBuilder<'a>,
@@ -184,7 +184,7 @@ fn note_event(event: &NetworkEvent<'_>, name: Option<&str>) {
 fn start_load(kind: LoadKind, stop: &Stop) -> anyhow::Result<Running> {
     let mut words: Vec<String> = ["load", kind.name(), "--json"].map(str::to_owned).to_vec();
     if matches!(kind, LoadKind::Heavy | LoadKind::Disk) {
-        // Yoon's machine had memory for two of its files: its writes reached the disk.
+        // The machine of [Yoon2009] had memory for two of its files: its writes reached the disk.
         words.push("--fsync".to_owned());
     }
     Ok(child::start_load(&words, stop)?)

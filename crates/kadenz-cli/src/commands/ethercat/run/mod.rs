@@ -30,10 +30,10 @@ const EXPERIMENT: &str = "ethercat";
 
 /// Run a real-time loop over the segment and record its timing
 ///
-/// The loop of Yoon's robot: every cycle a real-time thread receives the previous cycle's answers, computes, and
-/// sends; a supervisor beside it brings all devices to OP, and back to it after a fault, and reports each event at
-/// once. The run records the control period (less the cycle), the wake-up against the beat, the thread's time on the
-/// bus, and the controller's time; at the end they stand beside Yoon's figure 7 or 8.
+/// The loop of the robot of [Yoon2009] (docs/bibliography.md): every cycle a real-time thread receives the previous
+/// cycle's answers, computes, and sends; a supervisor beside it brings all devices to OP, and back to it after a fault,
+/// and reports each event at once. The run records the control period (less the cycle), the wake-up against the beat,
+/// the thread's time on the bus, and the controller's time; at the end they stand beside figure 7 or 8 of [Yoon2009].
 ///
 /// Drives move as the motion file says (docs/ethercat-motion.md); all of them stop when too many frames are lost or a
 /// drive fails. Without a file the drives of a virtual segment (`--sim`) move back and forth, and those at an interface
@@ -97,7 +97,7 @@ pub(crate) struct Options {
     mode: Option<ModeOption>,
 
     /// What the loop does after missed beats: skip (leave them out), catch-up (serve them late, one after the other),
-    /// relative (count each period from the last wake-up, as Yoon et al.) or stop (end the loop) [default: as the
+    /// relative (count each period from the last wake-up, as in [Yoon2009]) or stop (end the loop) [default: as the
     /// motion file says, or skip]
     #[arg(long, value_name = "POLICY", value_parser = complete::<Overrun>(Overrun::ALL))]
     overrun: Option<Overrun>,
@@ -113,7 +113,7 @@ pub(crate) struct Options {
     sync0: Option<Span>,
 
     /// Load of the machine during the run: cpu, disk, processes, network, files, memory, timer, or heavy, figure 5 of
-    /// Yoon et al.
+    /// [Yoon2009]
     #[arg(long, value_name = "KIND", value_parser = complete::<LoadKind>(LoadKind::ALL))]
     load: Option<LoadKind>,
 
@@ -194,7 +194,7 @@ impl BringUpOptions {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ModeOption {
-    /// In the next cycle, as Yoon et al.: the loop does not wait for the wire
+    /// In the next cycle, as in [Yoon2009]: the loop does not wait for the wire
     Pipelined,
     /// In the same cycle: the loop waits for the answers, up to three quarters of the cycle
     Synchronous,
@@ -205,7 +205,7 @@ enum ModeOption {
 enum ReadersOption {
     /// From shared memory, checked by a sequence number: the loop waits for no reader (Linux)
     Sequence,
-    /// Behind a mutex with priority inheritance, as Yoon et al.: the loop waits for at most one reader; other
+    /// Behind a mutex with priority inheritance, as in [Yoon2009]: the loop waits for at most one reader; other
     /// programs read through the control socket
     PiMutex,
 }
@@ -279,7 +279,7 @@ fn combination(measuring: &Measuring) -> Combination {
     asked.fold(Combination::NONE, |all, (_, it)| all.with(it))
 }
 
-/// The control periods beside those of Yoon under the granted part of the requested combination.
+/// The control periods beside those of [Yoon2009] under the granted part of the requested combination.
 fn periods(run: &Summary, asked: Combination, load: Option<Load>) -> Option<Document> {
     let periods = Periods::of(run.named(CycleSeries::PERIOD)?)?;
     let tuning = &run.named(CycleSeries::WAKE_UP)?.series.tuning;
@@ -334,7 +334,7 @@ pub(super) const fn mode_word(mode: LoopMode) -> &'static str {
     }
 }
 
-/// Refuses an interval that is no cycle of a fieldbus.
+/// Refuses an interval that is not a cycle of a fieldbus.
 pub(crate) fn check_cycle(cycle: Duration) -> anyhow::Result<()> {
     const MIN: Duration = Duration::from_micros(20);
     anyhow::ensure!(
