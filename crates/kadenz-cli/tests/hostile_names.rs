@@ -106,8 +106,8 @@ fn conformance(name: &str) -> String {
 }
 
 #[test]
-fn a_loop_of_the_field_bus_runs_beside_names_that_are_taken() {
-    let test = "a_loop_of_the_field_bus_runs_beside_names_that_are_taken";
+fn a_loop_of_the_fieldbus_runs_beside_names_that_are_taken() {
+    let test = "a_loop_of_the_fieldbus_runs_beside_names_that_are_taken";
     let names = [
         "/dev/shm/kadenz-ethercat-zz",
         "/dev/shm/kadenz-ethercat-0-robot",

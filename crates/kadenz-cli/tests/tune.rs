@@ -43,7 +43,7 @@ fn cells_take_turns_and_end_in_one_run() {
 }
 
 #[test]
-fn a_loop_on_the_field_bus_is_a_cell_like_any_other() {
+fn a_loop_on_the_fieldbus_is_a_cell_like_any_other() {
     let folder = folder();
     let out = folder.path().join("matrix");
     let mut words = quick(&out, "none", "400ms");

@@ -20,7 +20,7 @@ pub(super) struct Connections {
 const ENTRY_BYTES: usize = 512;
 
 impl Connections {
-    /// Takes a connection record; `None` if it is none, or there is no memory for it.
+    /// Takes a connection record; `None` if it is not one, or there is no memory for it.
     pub(super) fn learn(&mut self, record: &BagRecord<'_>) -> Option<()> {
         let number = record.header.u32("conn")?;
         if self.channels.contains_key(&number) {
