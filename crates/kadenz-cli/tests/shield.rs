@@ -136,7 +136,7 @@ fn threads(all: &mut BTreeMap<String, String>) {
                 .find(|line| line.contains(":cpuset:") || line.starts_with("0::"));
             let is_worker = name.contains("kworker/") && !name.contains("kworker/R-");
             if !name.contains("irq/") && !is_worker {
-                let key = format!("thread {task} since {}: {name}", start.unwrap_or_default());
+                let key = format!("thread {task} since {}", start.unwrap_or_default());
                 all.insert(key, format!("{cpus} in {}", group.unwrap_or_default()));
             }
         }
@@ -150,13 +150,19 @@ fn numbered(folder: &str) -> Vec<u32> {
         .collect()
 }
 
+/// The name of the thread of a key of a snapshot, for a message.
+fn name_of(key: &str) -> String {
+    let task = key.split(' ').nth(1).unwrap_or_default();
+    std::fs::read_to_string(format!("/proc/{task}/comm")).unwrap_or_default()
+}
+
 /// Asserts that the machine is as it was. Threads, also of other programs, come and go; those that existed before and
 /// exist now must be unchanged.
 fn assert_unchanged(before: &BTreeMap<String, String>) {
     let now = snapshot();
     for (key, was) in before {
         match now.get(key) {
-            Some(is) => assert_eq!(is, was, "{key}"),
+            Some(is) => assert_eq!(is, was, "{key}: {}", name_of(key)),
             None => assert!(key.starts_with("thread"), "{key} is gone"),
         }
     }

@@ -67,8 +67,8 @@ fn type_of(line: &str) -> Option<&str> {
     kinds.find_map(|it| rest.strip_prefix(it)).map(name_at)
 }
 
-/// Rule `empty-docs`: the documentation of a public item or of a variant has more than one word, or an article and a
-/// word, which the name says already: the unit, the range or the meaning.
+/// Rule `empty-docs`: the documentation of a public item or of a variant is more than one word, with or without an
+/// article: the name says that already. It states the unit, the range or the meaning.
 pub(crate) fn empty_docs(files: &[SourceFile]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in files.iter().filter(|file| file.is("rs") && is_code(file)) {

@@ -98,8 +98,8 @@ pub(crate) fn authors_tools(files: &[SourceFile]) -> Vec<Finding> {
     find(files, AUTHORS_TOOLS, "names a tool of its authors")
 }
 
-/// Rule `field-terms`: pages at the root and in docs/, and comments and texts in Rust, use the terms of the field and do
-/// not speak of devices as of persons.
+/// Rule `field-terms`: pages at the root and in docs/, and comments and texts in Rust, use the terms of the field, do not
+/// speak of devices as of persons, and do not say "is no" for "is not a".
 pub(crate) fn field_terms(files: &[SourceFile]) -> Vec<Finding> {
     let is_page = |file: &&SourceFile| {
         let prose = file.path.starts_with("docs/") || !file.path.contains('/');

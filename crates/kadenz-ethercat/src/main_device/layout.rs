@@ -17,7 +17,7 @@ pub struct Demand {
     pub inputs: u16,
 }
 
-/// The place of a SubDevice's process data; by default at the beginning of all images.
+/// The place of a SubDevice's process data; by default at the beginning of all images, in no frame.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Share {
     /// The frame that carries it; `None` for a SubDevice without process data.

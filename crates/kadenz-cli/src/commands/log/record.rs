@@ -128,7 +128,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SIZE", default_value = "64MiB")]
     queue: Size,
 
-    /// The same in MB, as lcm-logger takes it
+    /// The same in MB, as lcm-logger takes it, or with a unit
     #[arg(short, long, value_name = "MB", value_parser = megabytes, conflicts_with = "queue")]
     max_unwritten_mb: Option<Size>,
 
@@ -267,7 +267,7 @@ fn megabytes(text: &str) -> Result<Size, String> {
     let with_unit = text.parse().or_else(|_| format!("{text}MB").parse());
     let size = with_unit.ok().filter(|size| *size > Size(0));
     size.ok_or_else(|| {
-        format!("`{text}` is not a valid size; write MB above 0, as 500 or 0.5, or 1GiB")
+        format!("`{text}` is not a valid size; write MB above 0 in digits, as 500 or 0.5, or 1GiB")
     })
 }
 

@@ -26,8 +26,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(5);
 /// How long an error that was acknowledged may stand, where firmware has to look first.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// Eight FMMUs, or sixteen sync managers: a frame has room for their datagram beside a cycle of 125 us.
-const CLEARED_AT_ONCE: [u8; 128] = [0; 128];
+/// Zeros for four FMMUs or eight SyncManagers.
+const CLEARED_AT_ONCE: [u8; 64] = [0; 64];
 
 /// The next task for a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -238,9 +238,9 @@ impl SegmentSupervisor {
             }
             (State::PreOp, State::SafeOp) => {
                 let fmmus = configure::mapping(it, &share)?;
-                batch.together();
                 let first = batch.next();
                 process_data(batch, it, &fmmus);
+                batch.together();
                 it.process_data.fmmus = fmmus;
                 Ok(first)
             }
@@ -285,8 +285,9 @@ impl SegmentSupervisor {
     }
 }
 
-/// Clears an earlier configuration. Not every controller has all of these registers. What one frame need not carry
-/// as a whole are groups of their own, so that their frames fit beside the process data of a short cycle.
+/// Clears an earlier configuration. Not every controller has all of these registers, so that nothing checks that they
+/// were written: what is used is written again on the way to OP. Writes that need not share a frame are groups of their
+/// own, so that each fits beside the process data of a short cycle.
 fn clear(batch: &mut Batch, device: &SubDevice) {
     let fmmus = u16::from(device.fmmus.min(Hardware::MAX)) * FMMU_SIZE;
     let managers = u16::from(device.sync_managers.min(Hardware::MAX)) * SYNC_MANAGER_SIZE;
@@ -319,10 +320,12 @@ fn mailboxes(batch: &mut Batch, device: &mut SubDevice) {
 fn process_data(batch: &mut Batch, device: &SubDevice, fmmus: &[Fmmu]) {
     let data = &device.process_data;
     for piece in data.outputs.iter().chain(&data.inputs) {
+        batch.together();
         sync_manager(batch, device, *piece);
     }
     for (number, fmmu) in (0_u16..).zip(fmmus) {
         let register = FMMU + number * FMMU_SIZE;
+        batch.together();
         batch.write(device.target(), register, &fmmu.to_bytes());
     }
 }

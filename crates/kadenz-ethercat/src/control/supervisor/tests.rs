@@ -17,7 +17,9 @@ use crate::sim::WirePort;
 use crate::sim::fault::{Fault, WireFault};
 use crate::sim::humanoid::humanoid;
 use crate::wire::coe::Address;
-use crate::wire::register::{AL_STATUS, FMMU, RX_ERRORS, WATCHDOG_DEFAULTS, WATCHDOG_PROCESS_DATA};
+use crate::wire::register::{
+    AL_STATUS, FMMU, FMMU_SIZE, RX_ERRORS, WATCHDOG_DEFAULTS, WATCHDOG_PROCESS_DATA,
+};
 use crate::wire::{
     AlStatus, AlStatusCode, Command, Configured, DATAGRAM_OVERHEAD, Datagrams, DatagramsMut,
 };
@@ -295,6 +297,11 @@ fn a_known_device_recovers_by_frames_for_which_a_short_cycle_has_room() {
         .supervisor
         .leave_unconfigured(&mut rig.inline_loop, station);
     left.unwrap();
+    // The last FMMU, which the device does not use.
+    let unused = FMMU + 7 * FMMU_SIZE;
+    let target = Target::Of(station);
+    let written = Registers::by(&mut rig.inline_loop).write(target, unused, &[1; 16]);
+    written.unwrap();
     let recoveries = rig.recoveries()[7];
     let most = rig.measuring(|supervisor, exchange| {
         let end = exchange.now() + MS * 2_000;
@@ -306,6 +313,8 @@ fn a_known_device_recovers_by_frames_for_which_a_short_cycle_has_room() {
     rig.until_well("after INIT");
     assert_eq!(rig.recoveries()[7], recoveries + 1);
     assert!((1..=settings.frame_bytes).contains(&most), "{most} bytes");
+    let cleared = Registers::by(&mut rig.inline_loop).get::<16>(target, unused);
+    assert_eq!(cleared.unwrap(), [0; 16]);
 }
 
 /// A way on which all devices report `invalid` frames at port 0, and as many errors of the application's

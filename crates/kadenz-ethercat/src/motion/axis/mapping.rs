@@ -16,8 +16,8 @@ use super::Field;
 use super::commission::CommissionError;
 
 /// Reads the places of all mapped entries of a device in PREOP or higher, in its own outputs and inputs, so that two of
-/// them compare equal where the layout is the same: without names and types, which not every answer has. Waits,
-/// allocates.
+/// them compare equal where the layout is the same: without names and types, which not every answer has, and whatever PDO
+/// holds an entry. Waits, allocates.
 ///
 /// # Errors
 /// [`CommissionError`]: the device has no CoE, or its answer is an error.
@@ -39,6 +39,7 @@ pub(super) fn learn(
     }
     let mut all = placed(0, &managers, &Share::default());
     for it in &mut all {
+        (it.pdo, it.manager) = (0, 0);
         (it.entry.data_type, it.entry.name) = (None, String::new());
     }
     Ok(all)

@@ -349,11 +349,11 @@ fn warnings(receiver: &Receiver) -> Vec<Warning> {
         warnings.push(Warning::new("overslept", text, Some(remedy)));
     }
     warnings.extend(receiver.sent_measurements().and_then(not_sent_warning));
-    let unreported = receiver.unreported_departures();
-    if unreported > 0 {
+    let lost = receiver.lost_reports();
+    if lost > 0 {
         let text = format!(
-            "the receiving thread stood still for so long that {unreported} departures could not be noted: the packets \
-             of those beats, and their answers, are in no count and no series"
+            "the receiving thread stood still for so long that {lost} reports of the sender, two a beat, were lost: the \
+             packets of those beats are missing from the counts and round trips, and their answers count as foreign"
         );
         let remedy = "leave the receiving thread a CPU, or lower the rate";
         warnings.push(Warning::new("unreported", text, Some(remedy)));

@@ -284,8 +284,8 @@ impl Receiver {
         }
     }
 
-    /// How many departures the sender could not report, because this thread had not taken the earlier ones.
-    pub(super) fn unreported_departures(&self) -> u64 {
+    /// How many reports of the sender, two a beat, found no room, because this thread had not taken the earlier ones.
+    pub(super) fn lost_reports(&self) -> u64 {
         self.announced.dropped()
     }
 

@@ -224,3 +224,18 @@ pub(crate) fn send_to_own_thread(signal: i32) -> Result<(), i32> {
         errno => Err(errno),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_signal_goes_to_the_callers_own_group_or_to_all_processes() {
+        assert_eq!(send(0, libc::SIGTERM), Err(libc::ESRCH));
+        assert_eq!(send(u32::MAX, libc::SIGTERM), Err(libc::ESRCH));
+        assert!(!is_there(0));
+        for group in [0, 1, u32::MAX] {
+            assert_eq!(send_to_group(group, libc::SIGTERM), Err(libc::ESRCH));
+        }
+    }
+}

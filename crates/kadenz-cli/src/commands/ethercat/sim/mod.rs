@@ -14,8 +14,8 @@ use crate::output::{self, Outcome};
 /// Simulate a segment of SubDevices, for any MainDevice at the other end of an interface.
 ///
 /// To an unmodified MainDevice (tried: SOEM and ethercrab) it behaves as a wire with real devices: the humanoid of
-/// [Yoon2009] (docs/bibliography.md) with its 59, fewer or more, or the devices of a TOML file. On one host, `--cable`
-/// makes a cable of two interfaces and removes it at the end.
+/// [Yoon2009] (docs/bibliography.md) with its 59 devices, fewer or more, or the devices of a TOML file. On one host,
+/// `--cable` makes a cable of two interfaces and removes it at the end.
 ///
 /// Each line on standard input injects a fault: `lose 3`, `cut 'left knee'`, `every 10s flap 7 300ms`; `help` lists
 /// all.
