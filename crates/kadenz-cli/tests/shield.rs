@@ -109,7 +109,7 @@ fn files(
 
 /// The control group and the allowed CPUs of each thread whose CPUs the kernel does not change by itself: interrupt
 /// threads follow their interrupt when the next one comes, and a worker of the workqueues that ends takes the CPUs that
-/// the workqueues have then (`unbind_worker` in Linux), those under the shield too. Rescuers, `kworker/R-`, stay.
+/// the workqueues have then (`unbind_worker` in Linux), those under the shield too. Rescuers, `kworker/R-`, are compared.
 fn threads(all: &mut BTreeMap<String, String>) {
     for process in numbered("/proc") {
         for task in numbered(&format!("/proc/{process}/task")) {

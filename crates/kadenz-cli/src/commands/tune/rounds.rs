@@ -106,8 +106,8 @@ impl<'a> ChildRounds<'a> {
         let mut words: Vec<String> = ["load", "heavy", "--json"].map(str::to_owned).to_vec();
         match &self.options.with {
             Some(program) => words.extend(["--with".to_owned(), program.to_string()]),
-            // The machine of [Yoon2009] had memory for two such files: its writes reached the disk. A machine with more memory
-            // would keep the file in its cache.
+            // The machine of [Yoon2009] had memory for two such files: its writes reached the disk. A machine with more
+            // memory would keep the file in its cache.
             None => words.push("--fsync".to_owned()),
         }
         if let Some(dir) = &self.options.load_dir {
