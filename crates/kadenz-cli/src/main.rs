@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 
 use crate::commands::Command;
-use crate::output::OutputOptions;
+use crate::output::{OutputOptions, Reply};
 
 /// Can this machine keep your robot's beat?
 ///
@@ -91,7 +91,7 @@ fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> ExitCode {
     output::start(cli.output);
-    let result = commands::run(&cli.command);
+    let result = commands::run(&cli.command).and_then(Reply::print);
     options::remove_empty_folders();
     match result {
         Ok(outcome) => outcome.into(),

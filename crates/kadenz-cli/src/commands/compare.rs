@@ -1,5 +1,6 @@
 //! `kadenz compare`.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -11,12 +12,12 @@ use kadenz::report::json::ComparisonOutput;
 use kadenz::report::run_documents;
 use kadenz::report::statistics::Percent;
 use kadenz::report::summary::Summary;
-use schemars::JsonSchema;
-use serde::Serialize;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Serialize, Serializer};
 
 use super::outcome::{self, Reading};
 use crate::options::{Span, waiting};
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, Reply};
 
 /// Compare runs with the first one, with confidence; fail where a limit is crossed.
 ///
@@ -56,7 +57,7 @@ pub(crate) struct Options {
     report: Option<PathBuf>,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let reading = Reading {
         deadline: options.deadline,
         ..Reading::default()
@@ -68,45 +69,58 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     };
     let comparison = waiting("comparing the runs", || Comparison::new(&runs, &wanted));
     let tested = fail_if::check(&options.fail_if, &runs, &comparison);
-    output::answer(&Compared {
-        output: ComparisonOutput::new(&runs, &comparison, &tested),
-        runs: &runs,
-        comparison: &comparison,
-        details: options.details,
-    })?;
-    for violation in &tested.violations {
-        output::note(&format!("failed: {violation}"));
-    }
-    for undecided in &tested.undecided {
-        output::note(&format!("{undecided}"));
-    }
-    if let Some(page) = &options.report {
-        html::write(&runs, page)?;
-        output::note(&format!("report: {}", page.display()));
-    }
-    Ok(match tested.exit_code() {
+    let outcome = match tested.exit_code() {
         0 => Outcome::Kept,
         1 => Outcome::Missed,
         _ => Outcome::Incomplete,
+    };
+    let violations = tested.violations.iter().map(|it| format!("failed: {it}"));
+    let undecided = tested.undecided.iter().map(ToString::to_string);
+    let notes: Vec<String> = violations.chain(undecided).collect();
+    let page = options.report.as_ref();
+    let written = page.map(|page| html::write(&runs, page)).transpose();
+    let compared = Compared {
+        runs,
+        comparison,
+        tested,
+        details: options.details,
+    };
+    let reply = Reply::from(compared).notes(notes);
+    Ok(match written {
+        Err(error) => reply.but(error.into()),
+        Ok(_) => reply
+            .notes(page.map(|it| format!("report: {}", it.display())))
+            .with(outcome),
     })
 }
 
 /// Comparison of runs.
-#[derive(Serialize, JsonSchema)]
-struct Compared<'a> {
-    #[serde(flatten)]
-    output: ComparisonOutput<'a>,
-    #[serde(skip)]
-    runs: &'a [Summary],
-    #[serde(skip)]
-    comparison: &'a Comparison,
-    #[serde(skip)]
+pub(super) struct Compared {
+    runs: Vec<Summary>,
+    comparison: Comparison,
+    tested: fail_if::Outcome,
     details: bool,
 }
 
-impl Answer for Compared<'_> {
+impl Serialize for Compared {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        ComparisonOutput::new(&self.runs, &self.comparison, &self.tested).serialize(to)
+    }
+}
+
+impl JsonSchema for Compared {
+    fn schema_name() -> Cow<'static, str> {
+        ComparisonOutput::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        ComparisonOutput::json_schema(generator)
+    }
+}
+
+impl Answer for Compared {
     fn document(&self) -> Document {
-        let (comparison, runs) = (self.comparison, self.runs);
+        let (comparison, runs) = (&self.comparison, self.runs.as_slice());
         match runs.len() {
             1 if output::is_quiet() => run_documents::headline(runs).into(),
             _ if output::is_quiet() => {

@@ -8,7 +8,7 @@ use kadenz::rt::shield::{self, Restored};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, Reply};
 
 /// Find what spoils real time on this machine, what it costs, and the command that fixes it
 ///
@@ -49,86 +49,88 @@ enum Level {
 
 /// Result of `--restore`.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Restoration<'a> {
+pub(super) struct Restoration {
     version: Version<1>,
     /// The restored settings, in words.
-    put_back: &'a [String],
+    put_back: Vec<String>,
     /// The settings that could not be restored.
-    failed: Vec<Failure<'a>>,
+    failed: Vec<Failure>,
     #[serde(skip)]
-    restored: &'a Restored,
+    restored: Restored,
 }
 
-impl Answer for Restoration<'_> {
+impl Answer for Restoration {
     fn document(&self) -> Document {
-        restoration(self.restored).into()
+        restoration(&self.restored).into()
     }
 }
 
 /// A setting that could not be restored.
 #[derive(Serialize, JsonSchema)]
-struct Failure<'a> {
+struct Failure {
     /// The change that stays, in words.
-    what: &'a str,
+    what: String,
     /// Why it could not be restored.
-    why: &'a str,
+    why: String,
     /// The command or step that fixes it.
-    remedy: &'a str,
+    remedy: String,
 }
 
 /// Findings about the real-time behaviour of this machine.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct DoctorReport<'a> {
+pub(super) struct DoctorReport {
     version: Version<1>,
     /// One finding of each check, the worst first.
-    findings: &'a [Finding],
+    findings: Vec<Finding>,
     #[serde(skip)]
     all: bool,
 }
 
-impl Answer for DoctorReport<'_> {
+impl Answer for DoctorReport {
     fn document(&self) -> Document {
         match output::is_quiet() {
-            true => totals(self.findings, true).into(),
-            false => page(self.findings, self.all),
+            true => totals(&self.findings, true).into(),
+            false => page(&self.findings, self.all),
         }
     }
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     if options.restore {
         return restore();
     }
     let mut findings = doctor::examine();
     // Worst first; findings of one severity stay in the order of the checks.
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    output::answer(&DoctorReport {
-        version: Version,
-        findings: &findings,
-        all: options.all,
-    })?;
     let limit = options.fail_on.map(|level| match level {
         Level::Costs => Severity::Costs,
         Level::Spoils => Severity::Spoils,
     });
     let failed =
         limit.is_some_and(|limit| findings.iter().any(|finding| finding.severity >= limit));
-    Ok(Outcome::missed_if(failed))
+    let report = DoctorReport {
+        version: Version,
+        findings,
+        all: options.all,
+    };
+    Ok(Reply::from(report).with(Outcome::missed_if(failed)))
 }
 
-fn restore() -> anyhow::Result<Outcome> {
+fn restore() -> anyhow::Result<Reply> {
     let cleared = clear_networks()?;
     let mut restored = shield::restore()?;
     restored.put_back.extend(cleared);
-    output::answer(&Restoration {
-        version: Version,
-        put_back: &restored.put_back,
-        failed: restored.failed.iter().map(failure).collect(),
-        restored: &restored,
-    })?;
     let left: Vec<String> = restored.failed.iter().map(ToString::to_string).collect();
-    anyhow::ensure!(left.is_empty(), "{}", left.join("\n"));
-    Ok(Outcome::Kept)
+    let reply = Reply::from(Restoration {
+        version: Version,
+        put_back: restored.put_back.clone(),
+        failed: restored.failed.iter().map(failure).collect(),
+        restored,
+    });
+    Ok(match left.is_empty() {
+        true => reply,
+        false => reply.but(anyhow::anyhow!("{}", left.join("\n"))),
+    })
 }
 
 /// Removes what a killed testbed left, unless a testbed stands, and cables of killed programs.
@@ -149,11 +151,11 @@ fn clear_networks() -> anyhow::Result<Vec<String>> {
     Ok(Vec::new())
 }
 
-fn failure(left: &shield::Unrestored) -> Failure<'_> {
+fn failure(left: &shield::Unrestored) -> Failure {
     Failure {
-        what: &left.what,
-        why: &left.why,
-        remedy: &left.remedy,
+        what: left.what.clone(),
+        why: left.why.clone(),
+        remedy: left.remedy.clone(),
     }
 }
 

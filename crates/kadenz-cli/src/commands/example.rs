@@ -58,7 +58,7 @@ fn the_example_has_help_and_runs() {
     let words = ["kadenz", "networks", "--interface", "no such one"];
     let matches = command.try_get_matches_from_mut(words).unwrap();
     let chosen = Example::from_arg_matches(&matches).unwrap();
-    assert_eq!(run(&chosen).unwrap(), Outcome::Kept);
+    assert_eq!(run(&chosen).unwrap().print().unwrap(), Outcome::Kept);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use kadenz::lab::measuring::Measuring;
 
 use super::outcome::{self, OutcomeOptions};
 use crate::options::{ClockOption, Defaults, MeasureOptions, Span};
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, Reply};
 
 /// Measure how long this machine holds a sleeping thread back
 ///
@@ -55,7 +55,7 @@ pub(crate) struct Options {
     measure: MeasureOptions,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let mut measuring = options.measure.measuring(&Defaults {
         samples: false,
         clock: options.clock.clock,
@@ -83,17 +83,18 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let outcome = outcome::measured("measuring hiccups", plan.duration, &folder, |progress| {
         experiment(experiment_plan, &stop, progress)
     })?;
-    let judged = outcome::report_run(&OutcomeOptions {
+    let reply = outcome::report_run(OutcomeOptions {
         also: control_folder.as_slice(),
         ..OutcomeOptions::of(&folder, &options.measure)
     })?;
-    let failed = outcome.program.filter(|status| !status.success());
-    if let Some(status) = failed {
-        output::error(&anyhow::anyhow!(
-            "the measured program ended with {status}; what was measured until then is kept"
-        ));
-    }
-    Ok(judged.or_incomplete(failed.is_some()))
+    Ok(match outcome.program.filter(|status| !status.success()) {
+        None => reply,
+        Some(status) => reply
+            .complain(format!(
+                "kadenz: the measured program ended with {status}; what was measured until then is kept"
+            ))
+            .with(Outcome::Incomplete),
+    })
 }
 
 fn plan(options: &Options, measuring: &mut Measuring) -> HiccupPlan {

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::outcome::{self, RunsAnswer};
 use crate::options::{Span, StdinOption, complete, waiting};
-use crate::output::{self, Outcome};
+use crate::output::{Outcome, Reply};
 
 /// Convert another tool's measurement into a run, which can be shown, compared and reported.
 #[derive(Debug, Args)]
@@ -43,7 +43,7 @@ pub(crate) struct Options {
     _ends: StdinOption,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let format = match options.format {
         Some(format) => format,
         None => import::detect(&options.file)?,
@@ -58,31 +58,32 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     }
     let runs = outcome::read(std::iter::once(out.as_path()))?;
     let imported = Imported {
-        taken: RunsAnswer::of(&runs, false),
+        taken: RunsAnswer::of(runs, false),
         format: format.to_string(),
-        run: &out,
+        run: out.clone(),
     };
-    output::answer(&imported)?;
-    output::note(&format!("imported as {format}; run: {}", out.display()));
-    Ok(match options.deadline {
+    let outcome = match options.deadline {
         Some(_) => imported.taken.outcome(),
         None => Outcome::Kept,
-    })
+    };
+    Ok(Reply::from(imported)
+        .note(format!("imported as {format}; run: {}", out.display()))
+        .with(outcome))
 }
 
 /// Result of an import.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Imported<'a> {
+pub(super) struct Imported {
     /// The imported run in the form of every measuring command.
     #[serde(flatten)]
-    taken: RunsAnswer<'a>,
+    taken: RunsAnswer,
     /// Format of the imported file.
     format: String,
     /// The written run folder.
-    run: &'a Path,
+    run: PathBuf,
 }
 
-impl Answer for Imported<'_> {
+impl Answer for Imported {
     fn document(&self) -> Document {
         self.taken.document()
     }

@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::options::{Size, Span, StdinOption, bar, complete};
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, Reply};
 
 /// Keep the machine busy with real work while something else is measured.
 ///
@@ -85,7 +85,7 @@ pub(crate) struct Options {
     ends: StdinOption,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let stop = options.ends.stop()?;
     let duration = options.duration.map(|span| span.0);
     anyhow::ensure!(
@@ -94,7 +94,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     );
     let mut work = Work::start(options.with, &options.kinds, &options.load())?;
     until_the_end(&mut work, duration, &stop);
-    print_result(&work.stop()?)
+    Ok(reply(work.stop()?))
 }
 
 impl Options {
@@ -237,30 +237,25 @@ fn latest(load: &LoadRates) -> String {
 
 /// Each load as requested and as measured; docs/load.md explains it.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct LoadReport<'a> {
+pub(super) struct LoadReport {
     /// A reader must refuse an unknown version.
     version: Version<1>,
     /// The loads, in the order of the request.
-    loads: &'a [LoadRates],
+    loads: Vec<LoadRates>,
 }
 
-/// Prints the report; the outcome is whether every load worked throughout.
-fn print_result(loads: &[LoadRates]) -> anyhow::Result<Outcome> {
-    output::answer(&LoadReport {
-        version: Version,
-        loads,
-    })?;
-    let mut outcome = Outcome::Kept;
-    for load in loads {
-        if let Some(trouble) = &load.trouble {
-            output::note(&format!("{}: {trouble}", load.kind));
-            outcome = Outcome::Incomplete;
-        }
-    }
-    Ok(outcome)
+/// The report; the outcome is whether every load worked throughout.
+fn reply(loads: Vec<LoadRates>) -> Reply {
+    let trouble = |load: &LoadRates| Some(format!("{}: {}", load.kind, load.trouble.as_ref()?));
+    let troubles: Vec<String> = loads.iter().filter_map(trouble).collect();
+    let outcome = Outcome::Kept.or_incomplete(!troubles.is_empty());
+    let version = Version;
+    Reply::from(LoadReport { version, loads })
+        .notes(troubles)
+        .with(outcome)
 }
 
-impl Answer for LoadReport<'_> {
+impl Answer for LoadReport {
     /// The requested loads, a line each, and the measured work as a table.
     fn document(&self) -> Document {
         let loads = self.loads.iter();

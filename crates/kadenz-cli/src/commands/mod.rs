@@ -34,10 +34,10 @@ macro_rules! commands {
             ];
         }
 
-        /// Runs the command.
-        pub(crate) fn run(command: &$name) -> anyhow::Result<$crate::output::Outcome> {
+        /// Runs the command; the program prints its reply.
+        pub(crate) fn run(command: &$name) -> anyhow::Result<$crate::output::Reply> {
             match command {
-                $( $(#[cfg($cfg)])? $name::$variant(options) => $run(options), )*
+                $( $(#[cfg($cfg)])? $name::$variant(options) => $run(options).map(Into::into), )*
             }
         }
     };
@@ -106,9 +106,9 @@ commands! {
     /// Every command of the program. The help of each is the doc comment of its options.
     enum Command in each {
         Check(check::Options) in measure = check::run, outcome::schemas;
-        Tune(Box<tune::Options>) in fix = tune::run => "tune": tune::TuneReport<'_>;
+        Tune(Box<tune::Options>) in fix = tune::run => "tune": tune::TuneReport;
         Doctor(doctor::Options) in fix = doctor::run
-            => "doctor": doctor::DoctorReport<'_>, "restore": doctor::Restoration<'_>;
+            => "doctor": doctor::DoctorReport, "restore": doctor::Restoration;
         Hiccup(hiccup::Options) in measure = hiccup::run;
         #[command(subcommand)]
         Timer(timer::Timer) in measure = timer::run;
@@ -122,10 +122,10 @@ commands! {
         #[command(subcommand)]
         Camera(camera::CameraCommand) in measure = camera::run, camera::schemas;
         #[command(subcommand)]
-        Experiment(experiment::Experiment) in measure = experiment::run => "experiment": experiment::Repeated<'_>;
+        Experiment(experiment::Experiment) in measure = experiment::run => "experiment": experiment::Repeated;
         Campaign(campaign::Options) in measure = campaign::run, campaign::schemas
             => "campaign": kadenz::report::campaign::CampaignReport, "plan": campaign::Planned;
-        Load(load::Options) in measure = load::run => "load": load::LoadReport<'_>;
+        Load(load::Options) in measure = load::run => "load": load::LoadReport;
         #[command(subcommand)]
         Log(log::Log) in messages = log::run, log::schemas;
         Run(run::Options) in fix = run::run => "granted": run::RunReport<'_>;
@@ -136,7 +136,7 @@ commands! {
         Show(show::Options) in data = show::run, SchemaFile::of_runs;
         Compare(compare::Options) in data = compare::run;
         Modes(modes::Options) in data = modes::run;
-        Import(import::Options) in data = import::run => "import": import::Imported<'_>;
+        Import(import::Options) in data = import::run => "import": import::Imported;
         Export(export::Options) in data = export::run;
         Completions(completions::Options) in help = completions::run;
         Man(man::Options) in help = man::run;

@@ -7,7 +7,7 @@ use kadenz::report::modes::ModesOutput;
 use kadenz::report::summary::recurring;
 
 use crate::options::waiting;
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, Reply};
 
 /// Find periodic patterns in a run: spikes, phases and ramps, with their period and its confidence.
 ///
@@ -32,18 +32,16 @@ pub(crate) struct Options {
     series: Option<String>,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let found = waiting("searching for periodic patterns", || {
         recurring::of_run(&options.run, options.series.as_deref())
     })?;
     let answer = ModesOutput::new(&options.run, &found);
     if output::is_quiet() && !output::is_json() {
         output::say(&answer.headline());
-        return Ok(Outcome::Kept);
+        return Ok(Outcome::Kept.into());
     }
-    output::answer(&answer)?;
-    if found.is_empty() && !output::is_json() {
-        output::note("the run has no series: there is nothing to search");
-    }
-    Ok(Outcome::Kept)
+    let nothing = found.is_empty() && !output::is_json();
+    let nothing = nothing.then(|| "the run has no series: there is nothing to search".to_owned());
+    Ok(Reply::from(answer).notes(nothing))
 }

@@ -25,11 +25,11 @@ use kadenz::report::{answers, html};
 use schemars::JsonSchema;
 #[cfg(all(test, target_os = "linux"))]
 use schemars::{Schema, SchemaGenerator, json_schema};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::cheapest::Cheapest;
 use crate::options::{MeasureOptions, Progress, Span, waiting};
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, Reply};
 
 /// Options of a measurement's report.
 pub(crate) struct OutcomeOptions<'a> {
@@ -42,11 +42,11 @@ pub(crate) struct OutcomeOptions<'a> {
     /// Further runs of the same command.
     pub(crate) also: &'a [PathBuf],
     /// The cheapest tuning that a check found.
-    pub(crate) cheapest: Option<&'a Cheapest>,
+    pub(crate) cheapest: Option<Cheapest>,
     /// Whether a run without a sample is as good as any, as that of a server without clients.
     pub(crate) may_be_empty: bool,
     /// The counts of a loop over a segment.
-    pub(crate) fieldbus: Option<&'a FieldbusReport>,
+    pub(crate) fieldbus: Option<FieldbusReport>,
 }
 
 impl<'a> OutcomeOptions<'a> {
@@ -66,12 +66,12 @@ impl<'a> OutcomeOptions<'a> {
 
 /// Answer of a measuring command: the stable output, with the fields of such a command.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct MeasurementReport<'a> {
+pub(crate) struct MeasurementReport {
     /// The run, with the further runs of the command.
     #[serde(flatten)]
-    output: Output<'a>,
+    runs: RunsAnswer,
     /// The run folder.
-    run: &'a Path,
+    run: PathBuf,
     /// Page of the run, if the command wrote one.
     #[serde(skip_serializing_if = "Option::is_none")]
     report: Option<PathBuf>,
@@ -79,12 +79,10 @@ pub(crate) struct MeasurementReport<'a> {
     answer: Option<String>,
     /// The cheapest tuning that keeps the deadline, if the command searched for it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    cheapest: Option<&'a Cheapest>,
+    cheapest: Option<Cheapest>,
     /// The counts of the loop, if the command ran one over a segment.
     #[serde(skip_serializing_if = "Option::is_none")]
-    fieldbus: Option<&'a FieldbusReport>,
-    #[serde(skip)]
-    shown: RunsShown<'a>,
+    fieldbus: Option<FieldbusReport>,
 }
 
 /// The counts of a loop over a segment.
@@ -113,46 +111,27 @@ impl Answer for FieldbusReport {
     }
 }
 
-/// Runs in the form for people.
-struct RunsShown<'a> {
-    runs: &'a [Summary],
-    /// Whether to show every figure instead of one screen.
-    details: bool,
-    /// Whether the command counts the deadlines as kept.
-    kept: bool,
-}
-
-impl RunsShown<'_> {
-    fn document(&self, additions: &BriefAdditions<'_>) -> Document {
-        if output::is_quiet() {
-            run_documents::headline(self.runs).into()
-        } else if self.details {
-            run_documents::summaries(self.runs)
-        } else {
-            run_documents::brief(self.runs, additions)
-        }
-    }
-}
-
-impl Answer for MeasurementReport<'_> {
+impl Answer for MeasurementReport {
     fn document(&self) -> Document {
-        let folder = shell_path(self.run);
+        let folder = shell_path(&self.run);
         let page = match &self.report {
             Some(page) => format!("page: {}", page.display()),
             None => format!("page: kadenz report {folder}"),
         };
-        let sentence = self.cheapest.map(|it| it.sentence.clone());
-        let document = self.shown.document(&BriefAdditions {
-            kept: self.shown.kept,
+        let cheapest = self.cheapest.as_ref();
+        let sentence = cheapest.map(|it| it.sentence.clone());
+        let document = self.runs.shown(&BriefAdditions {
+            kept: self.runs.kept,
             sentences: sentence.as_slice(),
-            remedy: self.cheapest.and_then(Cheapest::command),
+            remedy: cheapest.and_then(Cheapest::command),
             places: &[page, format!("more: kadenz show {folder} --details")],
         });
         if output::is_quiet() {
             return document;
         }
-        let fieldbus = self.fieldbus.map(Answer::document).unwrap_or_default();
-        let cheapest = self.cheapest.filter(|_| self.shown.details);
+        let fieldbus = self.fieldbus.as_ref().map(Answer::document);
+        let fieldbus = fieldbus.unwrap_or_default();
+        let cheapest = cheapest.filter(|_| self.runs.details);
         let cheapest = cheapest.map(Cheapest::document).unwrap_or_default();
         fieldbus.and(document).and(cheapest)
     }
@@ -162,7 +141,7 @@ impl Answer for MeasurementReport<'_> {
 #[cfg(all(test, target_os = "linux"))]
 pub(crate) fn schemas() -> [SchemaFile; 1] {
     let title = "Output of commands that measure with --json";
-    [SchemaFile::root::<MeasurementReport<'_>>("measured", 1).titled(title)]
+    [SchemaFile::root::<MeasurementReport>("measured", 1).titled(title)]
 }
 
 /// [`MeasurementReport`] in the schema of a group: a reference to that of all measuring commands.
@@ -184,12 +163,12 @@ impl JsonSchema for Measures {
     }
 }
 
-/// Reads the run back, reports it and returns the outcome.
-pub(crate) fn report_run(options: &OutcomeOptions<'_>) -> anyhow::Result<Outcome> {
+/// Reads the run back, and judges it.
+pub(crate) fn report_run(options: OutcomeOptions<'_>) -> anyhow::Result<Reply> {
     let folders = std::iter::once(options.folder).chain(options.also.iter().map(PathBuf::as_path));
     let runs = read(folders)?;
     let page = options.report.then(|| options.folder.join("report.html"));
-    // The answer does not depend on the page: it is printed also where that cannot be written.
+    // The answer does not depend on the page: it is given also where that cannot be written.
     let unwritten = page.as_ref().and_then(|it| html::write(&runs, it).err());
     let report = page.filter(|_| unwritten.is_none());
     let emptiness = |run: &Summary| emptiness(run).filter(|_| !options.may_be_empty);
@@ -199,30 +178,27 @@ pub(crate) fn report_run(options: &OutcomeOptions<'_>) -> anyhow::Result<Outcome
     let judged = judge(&runs);
     let outcome = judged.or_incomplete(!silent.is_empty() || unwritten.is_some());
     let details = options.measure.details;
-    output::answer(&MeasurementReport {
-        output: Output::new(&runs),
-        run: options.folder,
-        report: report.clone(),
-        answer: answer(&runs[0], options.cheapest),
-        cheapest: options.cheapest,
-        fieldbus: options.fieldbus,
-        shown: RunsShown {
-            runs: &runs,
+    let places = paths_of_run(options.folder, report.as_deref());
+    let reply = Reply::from(MeasurementReport {
+        answer: answer(&runs[0], options.cheapest.as_ref()),
+        runs: RunsAnswer {
+            all: runs,
             details,
             kept: outcome == Outcome::Kept,
         },
-    })?;
-    if details && !output::is_json() {
-        output::note(&paths_of_run(options.folder, report.as_deref()));
-    }
-    silent.iter().for_each(|remedy| output::complain(remedy));
-    if let Some(error) = unwritten {
-        output::complain(&format!(
-            "{error}; the run is in {}",
-            options.folder.display()
-        ));
-    }
-    Ok(outcome)
+        run: options.folder.to_owned(),
+        report,
+        cheapest: options.cheapest,
+        fieldbus: options.fieldbus,
+    });
+    let places = (details && !output::is_json()).then_some(places);
+    let reply = reply.notes(places);
+    let unwritten = unwritten.map(|it| format!("{it}; the run is in {}", options.folder.display()));
+    let reply = silent
+        .into_iter()
+        .chain(unwritten)
+        .fold(reply, Reply::complain);
+    Ok(reply.with(outcome))
 }
 
 /// Explains, with the remedy, that nothing was measured: a run without a sample keeps no deadline.
@@ -265,12 +241,11 @@ fn silence(run: &Summary) -> Option<String> {
     })
 }
 
-/// Reports a run on standard error, where standard output belongs to a started program.
-pub(crate) fn note_run(folder: &Path) -> anyhow::Result<()> {
+/// A run in words, for standard error where standard output belongs to a started program.
+pub(crate) fn notes_of_run(folder: &Path) -> anyhow::Result<[String; 2]> {
     let runs = read(std::iter::once(folder))?;
-    output::note(&run_documents::summaries(&runs).terminal(Style::plain()));
-    output::note(&paths_of_run(folder, None));
-    Ok(())
+    let run = run_documents::summaries(&runs).terminal(Style::plain());
+    Ok([run.to_string(), paths_of_run(folder, None)])
 }
 
 /// The answer in words, with the parts of the time and the cheapest tuning that a check found.
@@ -296,44 +271,61 @@ pub(crate) struct Reading {
 
 /// Answer of a command that reads finished runs.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct RunsAnswer<'a> {
+pub(crate) struct RunsAnswer {
     /// The runs in the form of every measuring command.
-    #[serde(flatten)]
-    output: Output<'a>,
+    #[serde(flatten, serialize_with = "as_output")]
+    #[schemars(with = "Output<'static>")]
+    all: Vec<Summary>,
+    /// Whether to show every figure instead of one screen.
     #[serde(skip)]
-    shown: RunsShown<'a>,
+    details: bool,
+    /// Whether the command counts the deadlines as kept.
+    #[serde(skip)]
+    kept: bool,
 }
 
-impl<'a> RunsAnswer<'a> {
+/// Serialises runs in the form of every measuring command.
+pub(crate) fn as_output<S: Serializer>(runs: &[Summary], to: S) -> Result<S::Ok, S::Error> {
+    Output::new(runs).serialize(to)
+}
+
+impl RunsAnswer {
     /// Answer for these runs, with every figure or on one screen.
-    pub(crate) fn of(runs: &'a [Summary], details: bool) -> Self {
+    pub(crate) fn of(runs: Vec<Summary>, details: bool) -> Self {
         Self {
-            output: Output::new(runs),
-            shown: RunsShown {
-                runs,
-                details,
-                kept: judge(runs) == Outcome::Kept,
-            },
+            kept: judge(&runs) == Outcome::Kept,
+            all: runs,
+            details,
+        }
+    }
+
+    fn shown(&self, additions: &BriefAdditions<'_>) -> Document {
+        if output::is_quiet() {
+            run_documents::headline(&self.all).into()
+        } else if self.details {
+            run_documents::summaries(&self.all)
+        } else {
+            run_documents::brief(&self.all, additions)
         }
     }
 
     /// Outcome of the runs: incomplete where no value of a series with a deadline can be read.
     pub(crate) fn outcome(&self) -> Outcome {
-        let all = self.shown.runs.iter().flat_map(|run| &run.series);
+        let all = self.all.iter().flat_map(|run| &run.series);
         let unread = all
             .filter_map(|it| it.verdict)
             .any(|verdict| verdict.count == 0);
-        match self.shown.kept {
+        match self.kept {
             true => Outcome::Kept.or_incomplete(unread),
             false => Outcome::Missed,
         }
     }
 }
 
-impl Answer for RunsAnswer<'_> {
+impl Answer for RunsAnswer {
     fn document(&self) -> Document {
-        self.shown.document(&BriefAdditions {
-            kept: self.shown.kept,
+        self.shown(&BriefAdditions {
+            kept: self.kept,
             ..BriefAdditions::default()
         })
     }

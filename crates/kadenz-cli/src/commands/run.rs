@@ -291,7 +291,9 @@ fn end_watching(watching: Watching) {
     let folder = watching.folder().to_owned();
     let noted = match watching.end() {
         Ok(_) if output::is_quiet() => Ok(()),
-        Ok(_) => outcome::note_run(&folder),
+        Ok(_) => {
+            outcome::notes_of_run(&folder).map(|notes| notes.iter().for_each(|it| output::note(it)))
+        }
         Err(error) => Err(error.into()),
     };
     if let Err(error) = noted {

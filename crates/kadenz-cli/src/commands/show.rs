@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::outcome::{self, Reading, RunsAnswer};
-use crate::output::{self, Outcome};
+use crate::output::Reply;
 
 /// Show runs in the terminal, or as JSON.
 #[derive(Debug, Args)]
@@ -34,10 +34,10 @@ pub(crate) struct Options {
     details: bool,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let paths = options.runs.iter().map(PathBuf::as_path);
     let runs = outcome::read_with(paths, options.reading)?;
-    let taken = RunsAnswer::of(&runs, options.details || options.reading.modes);
-    output::answer(&taken)?;
-    Ok(taken.outcome())
+    let taken = RunsAnswer::of(runs, options.details || options.reading.modes);
+    let outcome = taken.outcome();
+    Ok(Reply::from(taken).with(outcome))
 }

@@ -21,7 +21,7 @@ use crate::options::{
     ClockOption, CommandWords, Defaults, MeasureOptions, Progress, Span, beats, complete, pace,
     word,
 };
-use crate::output::Outcome;
+use crate::output::Reply;
 
 commands! {
     /// Measure how well a timer keeps a timeout, or a rate
@@ -127,7 +127,7 @@ pub(super) enum BackgroundLoad {
     Busy,
 }
 
-fn oneshot(options: &OneShot) -> anyhow::Result<Outcome> {
+fn oneshot(options: &OneShot) -> anyhow::Result<Reply> {
     let timeout = options.timeout.0;
     anyhow::ensure!(
         (Duration::from_micros(1)..=Duration::from_secs(3600)).contains(&timeout),
@@ -156,10 +156,10 @@ fn oneshot(options: &OneShot) -> anyhow::Result<Outcome> {
     };
     let folder = &suite.measuring.session.out;
     let measured = outcome::measured("setting timers", Some(total), folder, measure)?;
-    options.suite.print_result(folder, &measured)
+    options.suite.report(folder, &measured)
 }
 
-fn cyclic(options: &Cyclic) -> anyhow::Result<Outcome> {
+fn cyclic(options: &Cyclic) -> anyhow::Result<Reply> {
     options.suite.ensure_ours(
         "pace",
         options.pace != Overrun::CatchUp,
@@ -195,7 +195,7 @@ fn cyclic(options: &Cyclic) -> anyhow::Result<Outcome> {
     };
     let folder = &suite.measuring.session.out;
     let measured = outcome::measured("keeping the beat", Some(total), folder, measure)?;
-    options.suite.print_result(folder, &measured)
+    options.suite.report(folder, &measured)
 }
 
 impl SuiteOptions {
@@ -267,9 +267,9 @@ impl SuiteOptions {
         Ok(())
     }
 
-    fn print_result(&self, folder: &Path, run: &Run) -> anyhow::Result<Outcome> {
-        let outcome = outcome::report_run(&OutcomeOptions::of(folder, &self.measure))?;
+    fn report(&self, folder: &Path, run: &Run) -> anyhow::Result<Reply> {
+        let reply = outcome::report_run(OutcomeOptions::of(folder, &self.measure))?;
         // A warning of the run names the reason.
-        Ok(outcome.or_incomplete(run.ended_by == Some(EndedBy::Failed)))
+        Ok(reply.map(|it| it.or_incomplete(run.ended_by == Some(EndedBy::Failed))))
     }
 }

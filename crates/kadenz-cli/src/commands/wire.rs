@@ -8,8 +8,6 @@ use kadenz::report::numbers;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::output::{self, Outcome};
-
 /// Compute the wire's share of a round trip
 ///
 /// Pure arithmetic, no measurement: the length of a UDP datagram on Ethernet, the time it occupies a link, the time
@@ -125,8 +123,8 @@ struct BurstTimes {
     link: LinkTimes,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    output::answer(&WireTimes::of(options)?)
+pub(crate) fn run(options: &Options) -> anyhow::Result<WireTimes> {
+    WireTimes::of(options)
 }
 
 impl FrameSize {

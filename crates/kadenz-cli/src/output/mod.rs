@@ -10,6 +10,7 @@
 )]
 
 mod options;
+mod reply;
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
@@ -25,6 +26,7 @@ pub(crate) use options::{
     OutputOptions, is_for_people, is_json, is_quiet, is_verbose, start, width_of_notes,
 };
 use options::{options, style};
+pub(crate) use reply::Reply;
 
 /// Result of a command, as its exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,50 +107,6 @@ fn drawn(document: &Document) -> Text {
     }
 }
 
-/// Prints a command's answer on standard output: as JSON with `--json`, else as its document. The outcome of a
-/// command without a limit is kept.
-pub(crate) fn answer(answer: &impl Answer) -> anyhow::Result<Outcome> {
-    print_answer(answer, show)
-}
-
-fn print_answer(answer: &impl Answer, to_people: fn(&Text)) -> anyhow::Result<Outcome> {
-    if is_json() {
-        return json(answer);
-    }
-    let text = drawn(&answer.document());
-    match text.is_empty() {
-        true => {}
-        false if is_for_people() => to_people(&text),
-        false => show(&text),
-    }
-    Ok(Outcome::Kept)
-}
-
-/// As [`answer`]; for people it prints one part unchanged, exact in a file or a pipe.
-pub(crate) fn answer_or_data<A: Answer>(
-    answer: &A,
-    data: impl Fn(&A) -> &str,
-) -> anyhow::Result<Outcome> {
-    if !is_for_people() {
-        return self::answer(answer);
-    }
-    let _ = self::data(data(answer));
-    Ok(Outcome::Kept)
-}
-
-/// As [`answer`], for the final answer of a continuing command: with `--quiet` as JSON only.
-pub(crate) fn summary(summary: &impl Answer) -> anyhow::Result<Outcome> {
-    match is_quiet() && !is_json() {
-        true => Ok(Outcome::Kept),
-        false => answer(summary),
-    }
-}
-
-/// As [`answer`], for people as a note: beside the effect of the command, its counts are not data to them.
-pub(crate) fn answer_as_note(answer: &impl Answer) -> anyhow::Result<Outcome> {
-    print_answer(answer, |text| note(text))
-}
-
 /// Result of printing one of many answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Printed {
@@ -192,18 +150,10 @@ pub(crate) fn live(text: &str) -> bool {
     !is_for_people() || print_line(text)
 }
 
-/// Prints a part of an answer's document before the rest is known. [`answer_of_parts`] prints the whole JSON.
+/// Prints a part of an answer's document before the rest is known; [`Reply::in_parts`] has the whole JSON.
 pub(crate) fn part(document: impl FnOnce() -> Document) {
     if !is_json() {
         show(&drawn(&document()));
-    }
-}
-
-/// As [`answer`], where the document was printed in parts.
-pub(crate) fn answer_of_parts(answer: &impl Answer) -> anyhow::Result<Outcome> {
-    match is_json() {
-        true => json(answer),
-        false => Ok(Outcome::Kept),
     }
 }
 
@@ -308,13 +258,6 @@ pub(crate) fn note_refused<'m>(measures: impl IntoIterator<Item = &'m Measure>) 
 /// Prints text on standard error even with `--quiet`: why something was not done.
 pub(crate) fn complain(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", visible(text));
-}
-
-/// The same for people only, where the answer reports it to scripts.
-pub(crate) fn complain_to_people(text: &str) {
-    if !is_json() {
-        complain(text);
-    }
 }
 
 /// Prints data on standard output.

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::record;
 use crate::options::{MeasureOptions, Span, Steps, waiting};
-use crate::output::{self, Outcome};
+use crate::output::Reply;
 
 /// Measure the cost of handing a frame over, and the latency from a camera to an array
 ///
@@ -147,15 +147,15 @@ struct HandOver {
     budget_percent: Option<f64>,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     match (options.source, options.cameras) {
         (Some(kind), _) => from_camera(options, kind),
-        (None, Some(cameras)) => at_once(options, cameras),
-        (None, None) => compare_ways(options),
+        (None, Some(cameras)) => at_once(options, cameras).map(Reply::from),
+        (None, None) => compare_ways(options).map(Reply::from),
     }
 }
 
-fn from_camera(options: &Options, kind: SourceKind) -> anyhow::Result<Outcome> {
+fn from_camera(options: &Options, kind: SourceKind) -> anyhow::Result<Reply> {
     let [_, _, (_, full_hd), _] = Size::NAMED;
     let sim = SimOptions {
         protocol: match kind {
@@ -187,7 +187,7 @@ fn from_camera(options: &Options, kind: SourceKind) -> anyhow::Result<Outcome> {
     )
 }
 
-fn compare_ways(options: &Options) -> anyhow::Result<Outcome> {
+fn compare_ways(options: &Options) -> anyhow::Result<HandOvers> {
     let sizes = match options.size {
         Some(size) => vec![size],
         None => Size::NAMED.map(|(_, size)| size).into(),
@@ -208,13 +208,13 @@ fn compare_ways(options: &Options) -> anyhow::Result<Outcome> {
         }
     }
     drop(steps);
-    output::answer(&HandOvers {
+    Ok(HandOvers {
         version: Version,
         hand_overs,
     })
 }
 
-fn at_once(options: &Options, cameras: u16) -> anyhow::Result<Outcome> {
+fn at_once(options: &Options, cameras: u16) -> anyhow::Result<HandOvers> {
     let [.., (_, ultra_hd)] = Size::NAMED;
     let size = options.size.unwrap_or(ultra_hd);
     let interval_ns = options.rate.interval().as_duration().as_nanos() as f64;
@@ -255,7 +255,7 @@ fn at_once(options: &Options, cameras: u16) -> anyhow::Result<Outcome> {
         !hand_overs.is_empty(),
         "nothing was measured: it was ended before the first frame"
     );
-    output::answer(&HandOvers {
+    Ok(HandOvers {
         version: Version,
         hand_overs,
     })

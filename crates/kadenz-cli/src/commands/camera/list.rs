@@ -10,8 +10,6 @@ use kadenz::rt::video;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::output::{self, Outcome};
-
 /// List the cameras that are served on this machine, with their state.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -37,8 +35,8 @@ struct CaptureDevice {
     name: String,
 }
 
-pub(super) fn run(_: &Options) -> anyhow::Result<Outcome> {
-    output::answer(&Cameras {
+pub(super) fn run(_: &Options) -> anyhow::Result<Cameras> {
+    Ok(Cameras {
         version: Version,
         cameras: status::list(),
         devices: video::devices()

@@ -15,7 +15,7 @@ use kadenz::report::numbers;
 use super::ReaderOption;
 use crate::commands::outcome::{self, OutcomeOptions};
 use crate::options::{Defaults, MeasureOptions, Span};
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, Reply};
 
 /// Measure how old a camera's frames are when a program has them
 ///
@@ -91,13 +91,13 @@ struct Common {
     measure: MeasureOptions,
 }
 
-pub(super) fn record(options: &Record) -> anyhow::Result<Outcome> {
+pub(super) fn record(options: &Record) -> anyhow::Result<Reply> {
     let log = options.mcap.as_deref().map(start_log).transpose()?;
-    let outcome = open_all(options, log.as_ref())
+    let reply = open_all(options, log.as_ref())
         .and_then(|cameras| measure(cameras, &options.common, &defaults("camera", None)));
     match log.and_then(|log| log.finish()) {
-        Some(recorded) => report_log(&recorded, outcome),
-        None => outcome,
+        Some(recorded) => report_log(&recorded, reply),
+        None => reply,
     }
 }
 
@@ -141,7 +141,7 @@ fn open_logged(reader: &ReaderOption, log: &VideoLog, before: usize) -> anyhow::
 }
 
 /// Reports what the log holds and what it lacks; removes a log without a picture.
-fn report_log(recorded: &Recorded, outcome: anyhow::Result<Outcome>) -> anyhow::Result<Outcome> {
+fn report_log(recorded: &Recorded, reply: anyhow::Result<Reply>) -> anyhow::Result<Reply> {
     if let Some(trouble) = &recorded.trouble {
         output::complain(trouble);
     }
@@ -154,16 +154,16 @@ fn report_log(recorded: &Recorded, outcome: anyhow::Result<Outcome>) -> anyhow::
         }
     }
     match recorded.dropped() {
-        0 => outcome,
+        0 => reply,
         dropped => {
             let dropped = numbers::counted(dropped, "picture");
             output::complain(&format!("{dropped} dropped: the disk is too slow, or full"));
-            outcome.map(|_| Outcome::Missed)
+            reply.map(|it| it.with(Outcome::Missed))
         }
     }
 }
 
-pub(super) fn doctor(options: &Doctor) -> anyhow::Result<Outcome> {
+pub(super) fn doctor(options: &Doctor) -> anyhow::Result<Reply> {
     // A budget needs a limit: two frames at 30 Hz, unless one is stated.
     let deadline = Duration::from_micros(66_667);
     let camera = options.common.reader.open()?;
@@ -171,7 +171,7 @@ pub(super) fn doctor(options: &Doctor) -> anyhow::Result<Outcome> {
     measure(camera.into(), &options.common, &defaults)
 }
 
-fn measure(cameras: CameraGroup, options: &Common, defaults: &Defaults) -> anyhow::Result<Outcome> {
+fn measure(cameras: CameraGroup, options: &Common, defaults: &Defaults) -> anyhow::Result<Reply> {
     let plan = CameraPlan {
         duration: options.duration.0,
         poll: options.poll.map(|it| it.0),
@@ -196,7 +196,7 @@ pub(super) fn take(
     measure: &MeasureOptions,
     defaults: &Defaults,
     plan: &CameraPlan,
-) -> anyhow::Result<Outcome> {
+) -> anyhow::Result<Reply> {
     let mut measuring = measure.measuring(defaults)?;
     let session = &mut measuring.session;
     session.set("duration", Span(plan.duration).to_string());
@@ -211,5 +211,5 @@ pub(super) fn take(
     outcome::measured("taking frames", Some(plan.duration), &folder, |progress| {
         experiment(cameras, plan, &measuring, &stop, progress)
     })?;
-    outcome::report_run(&OutcomeOptions::of(&folder, measure))
+    outcome::report_run(OutcomeOptions::of(&folder, measure))
 }

@@ -26,7 +26,7 @@ use super::list::state_word;
 use crate::commands::interrupt;
 use crate::commands::msg::bus;
 use crate::options::{Span, StdinOption};
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, Reply};
 
 /// Interval at which the state is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -94,7 +94,7 @@ pub(super) struct CameraServeReport {
     notices: Option<Notices>,
 }
 
-pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(super) fn run(options: &Options) -> anyhow::Result<Reply> {
     anyhow::ensure!(
         (2..=64).contains(&options.slots),
         "`--slots {}` is outside 2 to 64",
@@ -119,15 +119,11 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if let Some(trouble) = no_frame_because(&status) {
         anyhow::bail!("{trouble}");
     }
-    report(options, status, publishing)
+    Ok(report(options, status, publishing))
 }
 
-/// Ends the messages, prints the answer, and says what failed beside the frames that came.
-fn report(
-    options: &Options,
-    status: Status,
-    publishing: Option<Publishing>,
-) -> anyhow::Result<Outcome> {
+/// Ends the messages; the reply names what failed beside the frames that came.
+fn report(options: &Options, status: Status, publishing: Option<Publishing>) -> Reply {
     let unfit = status.size.and_then(|size| {
         let mut layouts = options.layout.iter();
         layouts.find_map(|layout| layout.output_size(size).err())
@@ -138,21 +134,20 @@ fn report(
         Ok(notices) => (notices, None),
         Err(error) => (None, Some(error)),
     };
-    if let Some(trouble) = notices.as_ref().and_then(|it| it.trouble.as_ref()) {
-        output::complain(trouble);
-    }
-    let outcome = output::summary(&CameraServeReport {
-        version: Version,
-        status,
-        notices,
-    })?;
+    let trouble = notices.as_ref().and_then(|it| it.trouble.clone());
     // Publishing in such a layout fails for the same reason.
     let unfit = unfit.map(anyhow::Error::from).or(unpublished);
     let failed = [lost.map(anyhow::Error::msg), unfit];
-    for error in failed.iter().flatten() {
-        output::complain(&format!("{error:#}"));
-    }
-    Ok(outcome.or_incomplete(failed.iter().any(Option::is_some)))
+    let has_failed = failed.iter().any(Option::is_some);
+    let failed = failed.iter().flatten().map(|error| format!("{error:#}"));
+    let reply = Reply::summary(CameraServeReport {
+        version: Version,
+        status,
+        notices,
+    });
+    let complaints = trouble.into_iter().chain(failed);
+    let reply = complaints.fold(reply, Reply::complain);
+    reply.with(Outcome::Kept.or_incomplete(has_failed))
 }
 
 /// Why the camera never gave a frame; `None` where it did, or where no attempt has failed.

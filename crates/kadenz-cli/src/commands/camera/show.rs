@@ -22,7 +22,7 @@ use serde::Serialize;
 use super::ReaderOption;
 use crate::commands::interrupt;
 use crate::options::{Span, StdinOption};
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, Reply};
 
 /// Show a camera's live picture and its age on a page of this machine, or save one picture.
 #[derive(Debug, Args)]
@@ -69,14 +69,14 @@ const PORT: u16 = 8520;
 /// Greatest age of the newest frame for a saved picture.
 const MAX_AGE: Duration = Duration::from_secs(5);
 
-pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(super) fn run(options: &Options) -> anyhow::Result<Reply> {
     anyhow::ensure!(
         options.reader.layout.order == Order::Interleaved,
         "a picture is shown in rows; take --layout rgb, bgr or gray"
     );
     let mut camera = options.reader.open()?;
     if let Some(file) = &options.png {
-        return output::answer(&save(&mut camera, file)?);
+        return Ok(save(&mut camera, file)?.into());
     }
     let stop = options.ends.quiet_stop()?;
     let listener = listen(options.port)?;
@@ -86,7 +86,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     ));
     interrupt::stop_after(options.duration, &stop);
     page::serve(&listener, camera, &stop)?;
-    Ok(Outcome::Kept)
+    Ok(Outcome::Kept.into())
 }
 
 /// Listens on the requested port, else on the default port, else on any free one.

@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use crate::commands::interrupt;
 use crate::options::{Span, StdinOption, waiting};
-use crate::output::{self, Outcome};
+use crate::output::{self, Reply};
 
 /// Simulate a camera: RTSP or MJPEG with the number and the time painted into each picture, and scripted faults.
 ///
@@ -93,7 +93,7 @@ pub(super) struct Simulated {
     sent: usize,
 }
 
-pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(super) fn run(options: &Options) -> anyhow::Result<Reply> {
     let plan = plan(options)?;
     let stop = options.ends.quiet_stop()?;
     let camera = waiting("encoding the pictures", || CameraSim::start(plan))?;
@@ -105,11 +105,11 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     ));
     interrupt::stop_after(options.duration, &stop);
     stop.wait(Duration::MAX);
-    output::summary(&Simulated {
+    Ok(Reply::summary(Simulated {
         version: Version,
         url: camera.url(),
         sent: camera.log().len(),
-    })
+    }))
 }
 
 /// The longest script, in bytes.

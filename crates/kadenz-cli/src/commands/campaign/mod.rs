@@ -21,7 +21,7 @@ use serde::Serialize;
 use super::child;
 use super::interrupt::stop_on_interrupt;
 use crate::options::{folder, folder_or_now};
-use crate::output::{self, Outcome};
+use crate::output::{Outcome, Reply};
 
 /// Measure many runs of a command with varying options, and show which option affects which figure
 ///
@@ -67,7 +67,7 @@ pub(crate) struct Options {
     out: Option<PathBuf>,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let mut campaign = match (&options.resume, &options.plan) {
         (Some(folder), _) => {
             let campaign = Campaign::resume(folder)?;
@@ -81,7 +81,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             let plan = Plan::parse(&text).with_context(wrong)?;
             check::words(&plan).with_context(wrong)?;
             if options.dry_run {
-                return output::answer(&Planned::of(&plan));
+                return Ok(Planned::of(&plan).into());
             }
             let name = format!("campaign-{}", plan.folder_name());
             Campaign::begin(&folder_or_now(options.out.as_deref(), &name), &text)?
@@ -90,14 +90,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     };
     let stop = stop_on_interrupt()?;
     let ended = runs::measure(&mut campaign, options.stop_on_failure, &stop);
-    let left = runs::report_runs(&campaign)?;
-    ended?;
-    Ok(match (campaign.failures(), left) {
-        (0, 0) => Outcome::Kept,
-        (failed, _) => {
-            output::complain(&unfinished(&campaign, failed, left));
-            Outcome::Incomplete
-        }
+    let (reply, left) = runs::report_runs(&campaign)?;
+    Ok(match (ended, campaign.failures(), left) {
+        (Err(error), ..) => reply.but(error),
+        (Ok(()), 0, 0) => reply,
+        (Ok(()), failed, _) => reply
+            .complain(unfinished(&campaign, failed, left))
+            .with(Outcome::Incomplete),
     })
 }
 

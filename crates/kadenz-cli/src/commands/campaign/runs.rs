@@ -13,7 +13,7 @@ use kadenz::report::{html, numbers};
 
 use crate::commands::child::{self, Notes};
 use crate::options::{Steps, waiting};
-use crate::output;
+use crate::output::{self, Reply};
 
 /// Outcome of a run.
 enum RunOutcome {
@@ -122,7 +122,7 @@ pub(super) fn beginning(plan: &Plan, left: usize) -> String {
 }
 
 /// Reports all finished runs; returns how many are missing.
-pub(super) fn report_runs(campaign: &Campaign) -> anyhow::Result<usize> {
+pub(super) fn report_runs(campaign: &Campaign) -> anyhow::Result<(Reply, usize)> {
     let runs = waiting("reading the measurement", || read(campaign))?;
     let plan = campaign.plan();
     let left = plan.count() - runs.len();
@@ -149,12 +149,8 @@ pub(super) fn report_runs(campaign: &Campaign) -> anyhow::Result<usize> {
     std::fs::write(&table, report.document().markdown())
         .with_context(|| format!("cannot write {}", table.display()))?;
     html::write_campaign(&report, &runs, &page)?;
-    output::answer(&report)?;
-    output::note(&format!(
-        "runs, table.md and campaign.html: {}",
-        folder.display()
-    ));
-    Ok(left)
+    let places = format!("runs, table.md and campaign.html: {}", folder.display());
+    Ok((Reply::from(report).note(places), left))
 }
 
 fn read(campaign: &Campaign) -> anyhow::Result<Vec<CampaignRun>> {

@@ -26,7 +26,7 @@ use super::cheapest;
 use super::outcome::{self, OutcomeOptions};
 use super::udp::{DISCOVERY, PathOption, resolve};
 use crate::options::{Defaults, MeasureOptions, Size, Span};
-use crate::output::{self, Outcome};
+use crate::output::{self, Reply};
 
 /// Check whether this machine keeps a rate and a deadline
 ///
@@ -118,7 +118,7 @@ pub(crate) struct Options {
 /// The deadline of the PREEMPT_RT developers' test farm, which Sticha used too.
 const DEADLINE: Duration = Duration::from_micros(400);
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let plan = options.plan()?;
     let stop = options.measure.stop()?;
     if let Some(network) = &plan.network {
@@ -141,10 +141,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     } else {
         cheapest::find(&plan, options.rate, &stop)?
     };
-    outcome::report_run(&OutcomeOptions {
+    outcome::report_run(OutcomeOptions {
         report: true,
         also: &also,
-        cheapest: cheapest.as_ref(),
+        cheapest,
         ..OutcomeOptions::of(folder, &options.measure)
     })
 }

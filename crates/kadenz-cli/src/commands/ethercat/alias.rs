@@ -14,7 +14,6 @@ use super::access::DeviceAccess;
 use super::device::{Device, DeviceSelector, label_of, weigh};
 use super::segment::SegmentOrLoop;
 use crate::commands::interrupt;
-use crate::output::{self, Outcome};
 
 /// Give a device an alias, which identifies it at any place in the segment.
 ///
@@ -77,7 +76,7 @@ pub(super) struct Alias {
 /// Bytes of the words that configure the controller itself.
 const HEAD: usize = 16;
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Alias> {
     let mut access = DeviceAccess::open(&options.place)?;
     access.ensure_alone()?;
     let all = access.sub_devices()?;
@@ -87,7 +86,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     weigh(&device, &objections, options.force)?;
     let done = write(&mut access, &device, options.alias);
     let (before, written) = done.with_context(|| device.label())?;
-    output::answer(&Alias {
+    Ok(Alias {
         version: Version,
         segment: access.name(),
         device,

@@ -16,7 +16,7 @@ use super::device::Device;
 use super::running_loop::{LoopName, RunningLoop};
 use crate::commands::interrupt;
 use crate::options::Span;
-use crate::output::{self, Outcome};
+use crate::output::{Outcome, Reply};
 
 /// Show the axes of a running loop, and what stopped them
 #[derive(Debug, Args)]
@@ -71,29 +71,29 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const NAMED: usize = 5;
 
 #[derive(JsonSchema, Serialize)]
-pub(super) struct Axes<'a> {
+pub(super) struct Axes {
     version: Version<1>,
-    name: &'a str,
+    name: String,
     pid: u32,
     #[serde(flatten)]
-    status: &'a Status,
+    status: Status,
 }
 
-pub(crate) fn print_axes(options: &AxesOptions) -> anyhow::Result<Outcome> {
+pub(crate) fn status(options: &AxesOptions) -> anyhow::Result<Reply> {
     let mut running = options.running.open()?;
     let status = running.client.axes()?;
-    show(&running, &status)?;
-    Ok(Outcome::missed_if(status.stopped.is_some()))
+    let outcome = Outcome::missed_if(status.stopped.is_some());
+    Ok(Reply::from(Axes::of(&running, status)).with(outcome))
 }
 
-pub(crate) fn stop(options: &Stop) -> anyhow::Result<Outcome> {
+pub(crate) fn stop(options: &Stop) -> anyhow::Result<Axes> {
     let mut running = options.running.open()?;
     let by = format!("`kadenz ethercat stop`, process {}", std::process::id());
     let status = running.client.stop(Some(by))?;
-    show(&running, &status)
+    Ok(Axes::of(&running, status))
 }
 
-pub(crate) fn reset(options: &Reset) -> anyhow::Result<Outcome> {
+pub(crate) fn reset(options: &Reset) -> anyhow::Result<Reply> {
     let mut running = options.running.open()?;
     let stop = interrupt::quietly_stop_on_interrupt()?;
     let mut status = running.client.reset()?;
@@ -102,18 +102,18 @@ pub(crate) fn reset(options: &Reset) -> anyhow::Result<Outcome> {
         std::thread::sleep(POLL_INTERVAL);
         status = running.client.axes()?;
     }
-    show(&running, &status)?;
-    match status.stage {
-        StageName::Approaching | StageName::Playing => Ok(Outcome::Kept),
-        StageName::Stopped => Ok(Outcome::Missed),
-        StageName::BringingUp => anyhow::bail!(
+    let reply = Reply::from(Axes::of(&running, status.clone()));
+    Ok(match status.stage {
+        StageName::Approaching | StageName::Playing => reply,
+        StageName::Stopped => reply.with(Outcome::Missed),
+        StageName::BringingUp => reply.but(anyhow::anyhow!(
             "the axes do not move: the segment of `{}` is brought up",
             running.name
-        ),
-        StageName::Ending => anyhow::bail!(
+        )),
+        StageName::Ending => reply.but(anyhow::anyhow!(
             "the axes do not move: the loop `{}` is ending, and brings them to rest",
             running.name
-        ),
+        )),
         StageName::Enabling => {
             let waited = match stop.requested() {
                 true => "so far".to_owned(),
@@ -121,14 +121,14 @@ pub(crate) fn reset(options: &Reset) -> anyhow::Result<Outcome> {
             };
             // Where the control socket has no room to report devices, the text names axes only.
             let devices = running.client.devices().unwrap_or_default();
-            anyhow::bail!(
+            reply.but(anyhow::anyhow!(
                 "the axes are reset and do not move {waited}: {}; they will as soon as that is over, unless `kadenz \
                  ethercat stop --loop {}` stops them",
                 few(&hindrances(&status, &devices)),
                 running.name
-            )
+            ))
         }
-    }
+    })
 }
 
 /// Describes what keeps axes from moving.
@@ -178,18 +178,20 @@ fn few(all: &[String]) -> String {
     words
 }
 
-fn show(running: &RunningLoop, status: &Status) -> anyhow::Result<Outcome> {
-    output::answer(&Axes {
-        version: Version,
-        name: &running.name,
-        pid: running.pid,
-        status,
-    })
+impl Axes {
+    fn of(running: &RunningLoop, status: Status) -> Self {
+        Self {
+            version: Version,
+            name: running.name.clone(),
+            pid: running.pid,
+            status,
+        }
+    }
 }
 
-impl Answer for Axes<'_> {
+impl Answer for Axes {
     fn document(&self) -> Document {
-        let status = self.status;
+        let status = &self.status;
         let stage = format!("{} for {:.1} s", status.stage, status.seconds);
         if status.axes.is_empty() {
             // During bring-up there is no loop yet.

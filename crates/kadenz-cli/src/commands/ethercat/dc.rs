@@ -15,7 +15,7 @@ use super::device::Device;
 #[cfg(target_os = "linux")]
 use super::device::DeviceSelector;
 use super::segment::{Segment, SegmentOrLoop};
-use crate::output::{self, Column, Outcome};
+use crate::output::{self, Column};
 
 /// Measure the delay to each device, and read its clock
 ///
@@ -79,14 +79,13 @@ struct DeviceClock {
     clock: ClockStatus,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<ClockReport> {
     let mut access = DeviceAccess::open(&options.place)?;
-    let report = match &mut access {
-        DeviceAccess::Segment(segment) => measured(segment, options)?,
+    match &mut access {
+        DeviceAccess::Segment(segment) => measured(segment, options),
         #[cfg(target_os = "linux")]
-        DeviceAccess::Loop(_) => as_set(&mut access)?,
-    };
-    output::answer(&report)
+        DeviceAccess::Loop(_) => as_set(&mut access),
+    }
 }
 
 fn measured(segment: &mut Segment, options: &Options) -> anyhow::Result<ClockReport> {

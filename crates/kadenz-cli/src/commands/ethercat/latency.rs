@@ -14,7 +14,6 @@ use serde::Serialize;
 use super::run::mode_word;
 use super::segment::Virtual;
 use crate::options::Steps;
-use crate::output::{self, Outcome};
 
 /// Measure how many cycles lie between a sensor, the controller and an actuator
 ///
@@ -129,7 +128,7 @@ struct LoopLatency {
     events: usize,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<LatencyReport> {
     let wanted = |row: &LoopExperiment| options.mode.is_none() || row.mode == options.mode;
     let rows: Vec<LoopExperiment> = rows(options.cycles).into_iter().filter(wanted).collect();
     let progress = Steps::new("simulating loops", rows.len());
@@ -147,7 +146,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     }
     drop(progress);
     let range = |(min, max)| CycleRange { min, max };
-    output::answer(&LatencyReport {
+    Ok(LatencyReport {
         version: Version,
         segment: options.sim.to_string(),
         cycle_ns: nanoseconds(Experiment::yoon2009().interval),

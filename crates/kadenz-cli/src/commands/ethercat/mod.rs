@@ -67,7 +67,7 @@ commands! {
         #[cfg(target_os = "linux")]
         Output(output::Options) = output::run => "output": output::Written;
         #[cfg(target_os = "linux")]
-        Axes(axes::AxesOptions) = axes::print_axes => "axes": axes::Axes<'_>;
+        Axes(axes::AxesOptions) = axes::status => "axes": axes::Axes;
         #[cfg(target_os = "linux")]
         Stop(axes::Stop) = axes::stop;
         #[cfg(target_os = "linux")]

@@ -14,7 +14,6 @@ use super::inputs::type_of;
 use super::running_loop::LoopName;
 use super::sdo::ObjectAddress;
 use crate::options::complete;
-use crate::output::{self, Outcome};
 
 /// Set an output of a running loop: a lamp, a valve, an analog value
 ///
@@ -69,7 +68,7 @@ pub(super) struct Written {
     shown: String,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Written> {
     let mut running = options.running.open()?;
     let device = running.device(&options.device)?;
     let number = usize::from(device.position);
@@ -83,7 +82,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let cycle = running.client.set_output(number, entry, bytes.clone());
     let cycle = cycle.with_context(|| device.label())?;
     let bytes = r#type.widened(bytes, item.bits);
-    output::answer(&Written {
+    Ok(Written {
         version: Version,
         segment: running.segment(),
         device,

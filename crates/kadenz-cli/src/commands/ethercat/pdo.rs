@@ -19,7 +19,7 @@ use super::esi::DevicesOptions;
 use super::running_loop::RunningLoop;
 use super::segment::{Segment, labelled};
 use crate::commands::interrupt;
-use crate::output::{self, Outcome};
+use crate::output::{self, Reply};
 
 /// List the entries of the process data with their addresses
 ///
@@ -109,15 +109,15 @@ struct CycleValues {
     values: Vec<Value>,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     match options.devices.open()? {
         DeviceAccess::Segment(segment) => on_segment(options, *segment),
         #[cfg(target_os = "linux")]
-        DeviceAccess::Loop(mut running) => output::answer(&in_loop(options, &mut running)?),
+        DeviceAccess::Loop(mut running) => in_loop(options, &mut running).map(Reply::from),
     }
 }
 
-fn on_segment(options: &Options, mut segment: Segment) -> anyhow::Result<Outcome> {
+fn on_segment(options: &Options, mut segment: Segment) -> anyhow::Result<Reply> {
     let descriptions = options.devices.esi.read()?;
     let mut met = segment.survey()?;
     let chosen = options.device.among(&met)?;
@@ -133,11 +133,11 @@ fn on_segment(options: &Options, mut segment: Segment) -> anyhow::Result<Outcome
     let data = data.map_err(labelled)?;
     let mut report = ProcessData::of(segment.name().to_owned(), data, &devices, &chosen);
     let Some(cycles) = options.watch else {
-        return output::answer(&report);
+        return Ok(report.into());
     };
     output::part(|| report.document());
     watch(&mut segment, &mut met, (cycles, &matched), &mut report)?;
-    output::answer_of_parts(&report)
+    Ok(Reply::in_parts(report))
 }
 
 /// The process data in the layout of a running loop.

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::esi::DevicesOptions;
-use crate::output::{self, Column, Outcome};
+use crate::output::{self, Column};
 
 /// List the devices on the segment
 ///
@@ -72,11 +72,11 @@ struct Scanned {
     shown: String,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Scan> {
     let mut access = options.devices.open()?;
     let mut met = access.survey()?;
     let matched = described(options, &mut met)?;
-    output::answer(&Scan {
+    Ok(Scan {
         version: Version,
         segment: access.name(),
         devices: met.iter().map(|it| Scanned::of(it, &matched)).collect(),

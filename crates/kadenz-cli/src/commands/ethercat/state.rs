@@ -19,7 +19,7 @@ use super::scan::state_shown;
 use super::segment::{Segment, labelled};
 use crate::commands::interrupt;
 use crate::options::Span;
-use crate::output::{self, Outcome};
+use crate::output::{self, Reply};
 
 /// Show or change the state of each device, with the reason of a refusal
 ///
@@ -107,25 +107,24 @@ struct DeviceState {
 /// Why not all devices are in the requested state, and the state of each.
 type ReachedStates = (Option<anyhow::Error>, Vec<DeviceState>);
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let mut access = options.devices.open()?;
     let (refused, devices) = match &mut access {
         DeviceAccess::Segment(segment) => on_segment(options, segment)?,
         #[cfg(target_os = "linux")]
         DeviceAccess::Loop(running) => in_loop(options, running)?,
     };
-    output::answer(&States {
+    let reply = Reply::from(States {
         version: Version,
         segment: access.name(),
         wanted: options.state.map(|it| it.state().name()),
         refused: refused.as_ref().map(|it| format!("{it:#}")),
         devices,
-    })?;
-    let Some(error) = refused else {
-        return Ok(Outcome::Kept);
-    };
-    output::error(&error);
-    Ok(Outcome::Incomplete)
+    });
+    Ok(match refused {
+        None => reply,
+        Some(error) => reply.but(error),
+    })
 }
 
 fn on_segment(options: &Options, segment: &mut Segment) -> anyhow::Result<ReachedStates> {

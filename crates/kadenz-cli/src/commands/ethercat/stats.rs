@@ -19,7 +19,7 @@ use super::running_loop::RunningLoop;
 use super::scan::state_shown;
 use crate::commands::interrupt;
 use crate::options::Span;
-use crate::output::{self, Column, Outcome};
+use crate::output::{self, Column, Outcome, Reply};
 
 /// Show the statistics of a running loop, and the events on its segment.
 ///
@@ -84,16 +84,16 @@ pub(super) struct NoticeLine {
     notice: Option<Notice>,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let mut running = RunningLoop::open(options.name.as_deref())?;
     let end = options.duration.map(|span| Instant::now() + span.0);
     if options.notices {
-        return listen(running, end);
+        return listen(running, end).map(Reply::from);
     }
     let Some(pause) = options.watch else {
         return match options.devices {
-            true => output::answer(&devices(&mut running)?),
-            false => output::answer(&stats(&mut running)?),
+            true => devices(&mut running).map(Reply::from),
+            false => stats(&mut running).map(Reply::from),
         };
     };
     let stop = interrupt::quietly_stop_on_interrupt()?;
@@ -108,7 +108,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         let left = end.map(|end| end.saturating_duration_since(Instant::now()));
         stop.wait(left.map_or(pause.0, |left| left.min(pause.0)));
     }
-    Ok(Outcome::Kept)
+    Ok(Outcome::Kept.into())
 }
 
 fn goes_on(stop: &Stop, end: Option<Instant>) -> bool {

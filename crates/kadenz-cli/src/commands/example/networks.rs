@@ -6,8 +6,6 @@ use kadenz::rt::net::interface::{self, Broadcast};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::output::{self, Outcome};
-
 /// List the networks that `kadenz udp discover` searches.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -59,7 +57,7 @@ impl Answer for Networks {
     }
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Networks> {
     let all = interface::list_broadcast();
-    output::answer(&Networks::new(all, options.interface.as_deref()))
+    Ok(Networks::new(all, options.interface.as_deref()))
 }

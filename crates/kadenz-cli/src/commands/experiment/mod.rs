@@ -22,7 +22,7 @@ use steps::Step;
 use super::interrupt::stop_on_interrupt;
 use super::outcome;
 use crate::options::{folder, folder_or_now};
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, Reply};
 
 /// Repeat a published experiment here, and set the result beside the published one
 ///
@@ -81,7 +81,7 @@ impl From<Document> for ExperimentSummary {
     }
 }
 
-pub(crate) fn run(experiment: &Experiment) -> anyhow::Result<Outcome> {
+pub(crate) fn run(experiment: &Experiment) -> anyhow::Result<Reply> {
     match experiment {
         Experiment::Hiccups(options) => play(&hiccups::plan(options), &options.output),
         Experiment::Messages(options) => play(&messages::plan(options)?, &options.output),
@@ -92,7 +92,7 @@ pub(crate) fn run(experiment: &Experiment) -> anyhow::Result<Outcome> {
     }
 }
 
-fn play(plan: &ExperimentPlan, output: &Output) -> anyhow::Result<Outcome> {
+fn play(plan: &ExperimentPlan, output: &Output) -> anyhow::Result<Reply> {
     let folder = folder_or_now(output.out.as_deref(), plan.name);
     prepare(&folder)?;
     let stop = stop_on_interrupt()?;
@@ -109,18 +109,18 @@ fn play(plan: &ExperimentPlan, output: &Output) -> anyhow::Result<Outcome> {
         made.extend(runs.filter(|(_, run)| run.join("run.json").exists()));
         if let Err(error) = ended {
             // The tables hold what was measured before.
-            if let Err(more) = report_runs(plan, &folder, &made) {
-                output::note(&format!("{more:#}"));
-            }
-            return Err(error);
+            let before = report_runs(plan, &folder, &made);
+            return Ok(before
+                .unwrap_or_else(|more| Reply::from(Outcome::Kept).note(format!("{more:#}")))
+                .but(error));
         }
     }
-    report_runs(plan, &folder, &made)?;
-    Ok(if stop.requested() {
-        output::note("ended before its last step: the tables hold what was measured until then");
-        Outcome::Incomplete
-    } else {
-        Outcome::Kept
+    let reply = report_runs(plan, &folder, &made)?;
+    Ok(match stop.requested() {
+        true => reply
+            .note("ended before its last step: the tables hold what was measured until then")
+            .with(Outcome::Incomplete),
+        false => reply,
     })
 }
 
@@ -141,7 +141,7 @@ fn report_runs(
     plan: &ExperimentPlan,
     folder: &Path,
     made: &[(&str, PathBuf)],
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Reply> {
     anyhow::ensure!(!made.is_empty(), "nothing was measured");
     let runs = outcome::read(made.iter().map(|(_, run)| run.as_path()))?;
     let named = made.iter().zip(&runs);
@@ -149,36 +149,35 @@ fn report_runs(
     let (table, page) = (folder.join("table.md"), folder.join("report.html"));
     let tables = (plan.tables)(&named.collect::<Vec<_>>());
     let repeated = Repeated {
-        runs: kadenz::report::json::Output::new(&runs),
-        folder,
-        table: &table,
-        report: &page,
+        folder: folder.to_owned(),
+        table: table.clone(),
+        report: page.clone(),
         messages: tables.messages,
         tables: tables.document,
+        runs,
     };
     std::fs::write(&table, repeated.tables.markdown())
         .with_context(|| format!("cannot write a table into {}", folder.display()))?;
-    html::write(&runs, &page)?;
-    output::answer(&repeated)?;
-    output::note(&format!(
+    html::write(&repeated.runs, &page)?;
+    Ok(Reply::from(repeated).note(format!(
         "runs, table.md and report.html: {}",
         folder.display()
-    ));
-    Ok(())
+    )))
 }
 
 /// Result of a published experiment, repeated here.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Repeated<'a> {
+pub(crate) struct Repeated {
     /// Run of each step.
-    #[serde(flatten)]
-    runs: kadenz::report::json::Output<'a>,
+    #[serde(flatten, serialize_with = "outcome::as_output")]
+    #[schemars(with = "kadenz::report::json::Output<'static>")]
+    runs: Vec<Summary>,
     /// Folder of all runs.
-    folder: &'a Path,
+    folder: PathBuf,
     /// Measured values beside the published ones, as Markdown.
-    table: &'a Path,
+    table: PathBuf,
     /// Page of the result.
-    report: &'a Path,
+    report: PathBuf,
     /// Latencies of each middleware, for the experiment `messages`.
     #[serde(skip_serializing_if = "Option::is_none")]
     messages: Option<messages::MessageFigures>,
@@ -186,7 +185,7 @@ pub(crate) struct Repeated<'a> {
     tables: Document,
 }
 
-impl Answer for Repeated<'_> {
+impl Answer for Repeated {
     fn document(&self) -> Document {
         self.tables.clone()
     }

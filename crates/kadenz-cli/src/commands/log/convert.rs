@@ -16,7 +16,7 @@ use super::cut::SelectionOptions;
 use super::output_file::LogOutputOptions;
 use super::tables::Target;
 use crate::commands::interrupt;
-use crate::output::{self, Outcome};
+use crate::output::Reply;
 
 /// Write a log in another format, its messages as JSON, or as tables.
 ///
@@ -101,7 +101,7 @@ pub(crate) fn dictionary(paths: &[PathBuf]) -> anyhow::Result<Dictionary> {
     Ok(Dictionary::new(Types::from_files(paths)?))
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let table = options.to.table(&options.output.out)?;
     let to_json = options.to == Encoding::Json;
     anyhow::ensure!(
@@ -135,7 +135,7 @@ struct Whole<'a> {
 }
 
 impl Whole<'_> {
-    fn into_log(self, to_json: bool) -> anyhow::Result<Outcome> {
+    fn into_log(self, to_json: bool) -> anyhow::Result<Reply> {
         let options = self.options;
         let (output, limits) = (&options.output, options.limits);
         let mut dictionary = self.dictionary;
@@ -151,16 +151,16 @@ impl Whole<'_> {
         let mut judge = |entry: &mut Entry| copy::within(&self.part, entry, &mut convert);
         let copied = copying::into_log(self.reader, &[&options.log], output, limits, &mut judge)?;
         let skipped = to_json.map_or(0, |it| it.skipped);
-        if skipped > 0 {
+        let skipped = (skipped > 0).then(|| {
             let skipped = numbers::counted(skipped, "message");
-            output::note(&format!(
-                "{skipped} of Kadenz's own channels ({OWN_CHANNELS}...) not converted; --channel names them"
-            ));
-        }
-        Ok(copying::outcome(&copied).or_incomplete(copied.left_out > 0))
+            format!("{skipped} of Kadenz's own channels ({OWN_CHANNELS}...) not converted; --channel names them")
+        });
+        let left_out = copied.leaves_out();
+        let reply = copied.reply().notes(skipped);
+        Ok(reply.map(|it| it.or_incomplete(left_out)))
     }
 
-    fn into_tables(self, format: TableFormat) -> anyhow::Result<Outcome> {
+    fn into_tables(self, format: TableFormat) -> anyhow::Result<Reply> {
         let options = self.options;
         let target = Target {
             format,

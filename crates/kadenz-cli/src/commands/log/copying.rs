@@ -1,6 +1,6 @@
 //! From one log to another, with progress, until the end or Ctrl-C.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
@@ -16,40 +16,55 @@ use super::LimitOptions;
 use super::output_file::LogOutputOptions;
 use crate::commands::interrupt;
 use crate::options::bar;
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, Reply};
 
 /// Result of cut, merge, convert and recover.
 #[derive(JsonSchema, Serialize)]
-pub(crate) struct CopiedLog<'a> {
+pub(crate) struct CopiedLog {
     version: Version<1>,
     #[serde(flatten)]
-    copied: &'a Copied,
+    copied: Copied,
     /// The new log, for people.
     #[serde(skip)]
-    out: &'a Path,
+    out: PathBuf,
 }
 
-/// Writes the messages that `judge` keeps into a new log, and reports the result.
+/// Writes the messages that `judge` keeps into a new log.
 pub(crate) fn into_log(
     reader: &mut dyn LogReader,
     inputs: &[&Path],
     output: &LogOutputOptions,
     limits: LimitOptions,
     judge: &mut dyn FnMut(&mut Entry) -> Decision,
-) -> anyhow::Result<Copied> {
+) -> anyhow::Result<CopiedLog> {
     let stop = interrupt::stop_on_interrupt()?;
     let writer = output.create(inputs)?;
-    let copied = copy(reader, writer, limits, &stop, judge)?;
-    output::answer(&CopiedLog {
+    Ok(CopiedLog {
         version: Version,
-        copied: &copied,
-        out: &output.out,
-    })?;
-    note(&copied);
-    if !copied.complete {
-        output::complain("interrupted; the copied part is a whole log");
+        copied: copy(reader, writer, limits, &stop, judge)?,
+        out: output.out.clone(),
+    })
+}
+
+impl CopiedLog {
+    /// Whether nothing interrupted it.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.copied.complete
     }
-    Ok(copied)
+
+    /// Whether it lacks messages that were to be copied.
+    pub(crate) fn leaves_out(&self) -> bool {
+        self.copied.left_out > 0
+    }
+
+    /// The reply of a command that takes a whole log.
+    pub(crate) fn reply(self) -> Reply {
+        let (notes, outcome) = (notes(&self.copied), outcome(&self.copied));
+        let interrupted =
+            (!self.copied.complete).then_some("interrupted; the copied part is a whole log");
+        let reply = Reply::from(self).notes(notes).with(outcome);
+        interrupted.into_iter().fold(reply, Reply::complain)
+    }
 }
 
 /// Copies the messages that `judge` keeps, with progress, until the end or a stop.
@@ -74,22 +89,25 @@ pub(crate) fn copy(
     )?)
 }
 
-impl Answer for CopiedLog<'_> {
+impl Answer for CopiedLog {
     fn document(&self) -> Document {
         let messages = numbers::counted(self.copied.messages, "message");
         format!("{}: {messages}", self.out.display()).into()
     }
 }
 
-/// Notes what is missing, and why.
-pub(crate) fn note(copied: &Copied) {
-    if let Some(reason) = &copied.reason {
-        output::note(&format!(
+/// Notes on what is missing, and why.
+pub(crate) fn notes(copied: &Copied) -> Vec<String> {
+    let left_out = copied.reason.as_ref().map(|reason| {
+        format!(
             "{} left out, the first because: {reason}",
             numbers::counted(copied.left_out, "message")
-        ));
-    }
-    note_damage(copied.damage());
+        )
+    });
+    left_out
+        .into_iter()
+        .chain(note_of_damage(copied.damage()))
+        .collect()
 }
 
 /// The outcome of a command that takes a whole log: damage is a defect, also where the rest was written, and a log
@@ -98,15 +116,15 @@ pub(crate) fn outcome(copied: &Copied) -> Outcome {
     Outcome::missed_if(!copied.damage().is_none()).or_incomplete(!copied.complete)
 }
 
-/// Notes the parts of a log that could not be read.
-pub(crate) fn note_damage(damage: Damage) {
-    if !damage.is_none() {
-        output::note(&format!(
+/// A note on the parts of a log that could not be read.
+pub(crate) fn note_of_damage(damage: Damage) -> Option<String> {
+    (!damage.is_none()).then(|| {
+        format!(
             "the log was damaged at {}; {} passed over",
             numbers::counted(damage.places, "place"),
             numbers::counted(damage.skipped_bytes, "byte")
-        ));
-    }
+        )
+    })
 }
 
 /// Progress bar on a terminal for work of more than two seconds; elsewhere a line at intervals.

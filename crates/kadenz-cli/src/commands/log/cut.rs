@@ -13,7 +13,7 @@ use super::LimitOptions;
 use super::copying;
 use super::moment::{self, Moment};
 use super::output_file::LogOutputOptions;
-use crate::output::Outcome;
+use crate::output::Reply;
 
 /// Write a part of a log: a span of time, some of its channels.
 #[derive(Debug, Args)]
@@ -88,7 +88,7 @@ impl SelectionOptions {
     }
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let said = || format!("cannot read {}", options.log.display());
     let mut reader = options.limits.open(&options.log)?;
     let part = options.part.of(reader.as_mut()).with_context(said)?;
@@ -98,5 +98,5 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let (reader, output) = (reader.as_mut(), &options.output);
     let mut judge = |entry: &mut Entry| copy::within(&part, entry, |_| Decision::Keep);
     let copied = copying::into_log(reader, &[&options.log], output, options.limits, &mut judge)?;
-    Ok(copying::outcome(&copied))
+    Ok(copied.reply())
 }

@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::LimitOptions;
 use super::moment;
 use crate::options::waiting;
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, Reply};
 
 /// Show the format, span and channels of a log, and whether it is whole.
 #[derive(Debug, Args)]
@@ -88,7 +88,7 @@ struct DescribedChannel {
     span_ns: Option<i64>,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let mut logs = Vec::new();
     for path in &options.logs {
         let said = || format!("cannot read {}", path.display());
@@ -103,11 +103,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         logs.push(DescribedLog::of(path, info?));
     }
     let any_broken = logs.iter().any(DescribedLog::is_broken);
-    output::answer(&Logs {
-        version: Version,
-        logs,
-    })?;
-    Ok(Outcome::missed_if(any_broken))
+    let version = Version;
+    Ok(Reply::from(Logs { version, logs }).with(Outcome::missed_if(any_broken)))
 }
 
 impl Answer for Logs {

@@ -9,7 +9,7 @@ use kadenz::msg::log::merge::Merged;
 use super::LimitOptions;
 use super::copying;
 use super::output_file::LogOutputOptions;
-use crate::output::Outcome;
+use crate::output::Reply;
 
 /// Make one log of several, in the order of their times.
 #[derive(Debug, Args)]
@@ -33,7 +33,7 @@ pub(crate) struct Options {
     limits: LimitOptions,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let mut readers = Vec::new();
     for path in &options.logs {
         readers.push(options.limits.open(path)?);
@@ -43,5 +43,5 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let copied = copying::into_log(merged, &inputs, output, options.limits, &mut |_| {
         Decision::Keep
     })?;
-    Ok(copying::outcome(&copied))
+    Ok(copied.reply())
 }

@@ -26,7 +26,7 @@ commands! {
         Info(info::Options) = info::run => "info": info::Logs;
         Record(Box<record::Options>) = record::run => "record": record::RecordedLog;
         Play(Box<play::Options>) = play::run => "play": play::PlayedLog;
-        Cut(cut::Options) = cut::run => "copy": copying::CopiedLog<'_>;
+        Cut(cut::Options) = cut::run => "copy": copying::CopiedLog;
         Merge(merge::Options) = merge::run;
         Convert(convert::Options) = convert::run => "tables": tables::WrittenTables;
         Recover(recover::Options) = recover::run;

@@ -18,7 +18,7 @@ use super::cut::SelectionOptions;
 use crate::commands::interrupt;
 use crate::commands::msg::bus;
 use crate::options::Span;
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, Reply};
 
 /// Play a log onto a bus, at its recorded times.
 ///
@@ -114,7 +114,7 @@ struct PlayedLateness {
     max: Option<i64>,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     anyhow::ensure!(
         options.speed.is_finite() && options.speed >= 0.0,
         "--speed is a factor: 1, 0.25, or 0 for as fast as possible"
@@ -158,10 +158,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         })?;
     }
     let published = publisher.finish(&stop.flag());
-    PlayedLog::of(&published, player.lost(), &lateness).print(&published, has_any)?;
+    let played = PlayedLog::of(&published, player.lost(), &lateness);
     let damage = player.damage();
-    copying::note_damage(damage);
-    Ok(Outcome::missed_if(!damage.is_none()).or_incomplete(published.refused > 0))
+    let notes = played.notes(&published, has_any);
+    let outcome = Outcome::missed_if(!damage.is_none()).or_incomplete(published.refused > 0);
+    let reply = Reply::from(played).notes(notes);
+    Ok(reply.notes(copying::note_of_damage(damage)).with(outcome))
 }
 
 /// Plays a message at each line of standard input; returns whether there was a message.
@@ -216,23 +218,22 @@ impl PlayedLog {
         }
     }
 
-    fn print(&self, published: &PublishedMessages, has_any: bool) -> anyhow::Result<()> {
-        output::answer(self)?;
+    /// Notes on what was not played, and why.
+    fn notes(&self, published: &PublishedMessages, has_any: bool) -> Vec<String> {
+        let mut all = Vec::new();
         if !has_any && self.messages + self.refused + self.left_out == 0 {
-            output::note(
-                "the log, or the requested part of it, holds no message; `kadenz log info` shows what there is",
+            all.push(
+                "the log, or the requested part of it, holds no message; `kadenz log info` shows what there is"
+                    .to_owned(),
             );
         }
         if self.left_out > 0 {
-            output::note(&format!("{} left out on purpose", self.left_out));
+            all.push(format!("{} left out on purpose", self.left_out));
         }
-        if let Some(reason) = &published.reason {
-            output::note(&format!(
-                "{} refused, the first because: {reason}",
-                numbers::counted(self.refused, "message")
-            ));
-        }
-        Ok(())
+        let messages = numbers::counted(self.refused, "message");
+        let refused = published.reason.iter();
+        all.extend(refused.map(|it| format!("{messages} refused, the first because: {it}")));
+        all
     }
 }
 

@@ -27,7 +27,7 @@ use super::output_file;
 use crate::commands::msg::bus;
 use crate::commands::msg::types::TypesOption;
 use crate::options::{Size, Span, StdinOption, complete};
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, Reply};
 
 /// Record a bus's messages into a log.
 ///
@@ -161,7 +161,7 @@ pub(super) struct RecordedLog {
     dropped_unnamed: u64,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let url = options.bus.url();
     let provider = bus::open(&url)?;
     // A wait for a type's description must not keep a message in memory beyond a flush.
@@ -178,11 +178,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             RecordingNotice::ClockSetBack(set_back) => clock_set_back(set_back),
         });
     });
-    output::summary(&RecordedLog::of(&recorded))?;
-    complain(&recorded);
-    Ok(Outcome::missed_if(
-        recorded.dropped() > 0 || recorded.trouble.is_some(),
-    ))
+    let outcome = Outcome::missed_if(recorded.dropped() > 0 || recorded.trouble.is_some());
+    let reply = Reply::summary(RecordedLog::of(&recorded));
+    Ok(complaints(&recorded)
+        .into_iter()
+        .fold(reply, Reply::complain)
+        .with(outcome))
 }
 
 impl Options {
@@ -299,18 +300,23 @@ fn clock_set_back(set_back: SetBack) -> String {
 }
 
 /// Reports the problems of a recording.
-fn complain(recorded: &Recorded) {
+fn complaints(recorded: &Recorded) -> Vec<String> {
+    if output::is_json() {
+        return Vec::new();
+    }
     let further = recorded.further;
-    for it in &recorded.channels {
-        if it.queue_full + it.disk_full > 0 {
-            output::complain_to_people(&format!(
+    let lossy = recorded.channels.iter();
+    let lossy = lossy.filter(|it| it.queue_full + it.disk_full > 0);
+    let mut all: Vec<String> = lossy
+        .map(|it| {
+            format!(
                 "{}: {} dropped as the queue was full, {} as the disk was",
                 it.channel, it.queue_full, it.disk_full
-            ));
-        }
-    }
+            )
+        })
+        .collect();
     if further.offered > 0 {
-        output::complain_to_people(&format!(
+        all.push(format!(
             "{}: {} written, {} dropped as the queue was full, {} as the disk was",
             further_channels(),
             further.written,
@@ -320,19 +326,20 @@ fn complain(recorded: &Recorded) {
     }
     if recorded.unnamed > 0 {
         let count = numbers::counted(recorded.unnamed, "message");
-        output::complain_to_people(&format!(
+        all.push(format!(
             "{count} dropped, whose channel has no name that a log holds"
         ));
     }
     if recorded.given_up > 0 {
-        output::complain_to_people(&format!(
+        all.push(format!(
             "{} of those given up for the index on a full disk",
             recorded.given_up
         ));
     }
     if recorded.set_back.times > 0 {
-        output::complain_to_people(&clock_set_back(recorded.set_back));
+        all.push(clock_set_back(recorded.set_back));
     }
+    all
 }
 
 impl RecordedLog {

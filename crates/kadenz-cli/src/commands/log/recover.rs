@@ -9,7 +9,7 @@ use kadenz::msg::log::copy::Decision;
 use super::LimitOptions;
 use super::copying;
 use super::output_file::LogOutputOptions;
-use crate::output::Outcome;
+use crate::output::{Outcome, Reply};
 
 /// Recover a whole log from a damaged one, or from one whose recorder was killed.
 ///
@@ -34,10 +34,12 @@ pub(crate) struct Options {
     limits: LimitOptions,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let mut reader = options.limits.open(&options.log)?;
     let (reader, output) = (reader.as_mut(), &options.output);
     let mut judge = |_: &mut Entry| Decision::Keep;
     let copied = copying::into_log(reader, &[&options.log], output, options.limits, &mut judge)?;
-    Ok(Outcome::Kept.or_incomplete(!copied.complete))
+    // Losses are the reason for this command, not a failure of it.
+    let outcome = Outcome::Kept.or_incomplete(!copied.is_complete());
+    Ok(copied.reply().with(outcome))
 }

@@ -16,7 +16,7 @@ use serde::Serialize;
 use tempfile::TempPath;
 
 use super::copying;
-use crate::output::{self, Outcome};
+use crate::output::{Outcome, Reply};
 
 /// Format and place of tables.
 pub(crate) struct Target<'a> {
@@ -151,16 +151,16 @@ impl Target<'_> {
         })
     }
 
-    /// Moves complete output to its place, and reports the result.
+    /// Moves complete output to its place.
     pub(crate) fn end(
         &self,
         copied: Copied,
         pending: &Pending,
         malformed: (u64, Option<String>),
-    ) -> anyhow::Result<Outcome> {
+    ) -> anyhow::Result<Reply> {
         if !copied.complete {
-            output::note("interrupted; nothing was written");
-            return Ok(Outcome::Incomplete);
+            let reply = Reply::from(Outcome::Incomplete);
+            return Ok(reply.note("interrupted; nothing was written"));
         }
         if copied.messages == 0 {
             let reason = copied.reason.clone().unwrap_or_else(|| {
@@ -177,10 +177,10 @@ impl Target<'_> {
             files,
             copied,
         };
-        output::answer(&written)?;
-        written.note();
         let whole = written.copied.left_out == 0 && written.malformed == 0;
-        Ok(copying::outcome(&written.copied).or_incomplete(!whole))
+        let outcome = copying::outcome(&written.copied).or_incomplete(!whole);
+        let notes = written.notes();
+        Ok(Reply::from(written).notes(notes).with(outcome))
     }
 }
 
@@ -206,16 +206,17 @@ pub(crate) struct WrittenTables {
 }
 
 impl WrittenTables {
-    /// Notes what is missing, and why.
-    fn note(&self) {
-        copying::note(&self.copied);
-        if let Some(reason) = &self.malformed_reason {
-            output::note(&format!(
+    /// Notes on what is missing, and why.
+    fn notes(&self) -> Vec<String> {
+        let mut all = copying::notes(&self.copied);
+        all.extend(self.malformed_reason.as_ref().map(|reason| {
+            format!(
                 "{} without fields, as a message does not follow its type or a text is too long, the first because: \
                  {reason}",
                 numbers::counted(self.malformed, "row")
-            ));
-        }
+            )
+        }));
+        all
     }
 }
 

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::bus;
 use crate::commands::interrupt;
 use crate::options::Span;
-use crate::output::{self, Column, Outcome};
+use crate::output::{self, Column, Outcome, Reply};
 
 /// Carry the messages of one bus to another.
 ///
@@ -65,7 +65,7 @@ pub(super) struct Bridged {
     ways: Vec<Carried>,
 }
 
-pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(super) fn run(options: &Options) -> anyhow::Result<Reply> {
     let (from, to) = (&options.from, &options.to);
     anyhow::ensure!(from != to, "both URLs are {from}; a bridge joins two buses");
     let stop = interrupt::quietly_stop_on_interrupt()?;
@@ -91,11 +91,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         });
     });
     let lossy = ways.iter().any(Carried::is_lossy);
-    output::answer(&Bridged {
-        version: Version,
-        ways,
-    })?;
-    Ok(Outcome::missed_if(lossy))
+    let version = Version;
+    Ok(Reply::from(Bridged { version, ways }).with(Outcome::missed_if(lossy)))
 }
 
 fn open(url: &str) -> anyhow::Result<Bus> {

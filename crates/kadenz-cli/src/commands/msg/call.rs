@@ -15,7 +15,7 @@ use super::bus::BusOption;
 use super::shown;
 use super::types::TypesOption;
 use crate::options::Span;
-use crate::output::{self, Outcome};
+use crate::output;
 
 /// Call a service, and print its answer.
 ///
@@ -61,7 +61,7 @@ pub(super) struct CallAnswer {
     hex: Option<String>,
 }
 
-pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(super) fn run(options: &Options) -> anyhow::Result<CallAnswer> {
     let known = options.types.need()?;
     let json: serde_json::Value =
         serde_json::from_str(&options.request).context("the request is not valid JSON")?;
@@ -78,7 +78,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         output::note("no program describes the type of the answer; describe it with `--types`");
     }
     let of = decoded.as_ref().and_then(Value::record);
-    output::answer(&CallAnswer {
+    Ok(CallAnswer {
         version: Version,
         service: options.service.clone(),
         r#type: of.map(|record| record.of().name.to_string()),

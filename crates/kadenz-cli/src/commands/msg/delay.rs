@@ -13,7 +13,7 @@ use super::bus::{self, BusOption};
 use super::types::TypesOption;
 use crate::commands::outcome::{self, OutcomeOptions};
 use crate::options::{Defaults, MeasureOptions, Span};
-use crate::output::{self, Outcome};
+use crate::output::{self, Reply};
 
 /// Measure how old messages are when they arrive
 ///
@@ -100,7 +100,7 @@ impl Unit {
 /// Messages that may wait.
 const QUEUE: usize = 1000;
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let bus = options.bus.open()?;
     let known = options.types.need_or_request(&bus)?;
     let queue = SubscriptionOptions {
@@ -134,8 +134,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         why_nothing(&counts, options),
         folder.display()
     );
-    let outcome = outcome::report_run(&OutcomeOptions::of(&folder, &options.measure))?;
-    Ok(outcome.or_incomplete(!all_are_latencies(&counts)))
+    let reply = outcome::report_run(OutcomeOptions::of(&folder, &options.measure))?;
+    Ok(reply.map(|it| it.or_incomplete(!all_are_latencies(&counts))))
 }
 
 impl Options {

@@ -10,7 +10,7 @@ use kadenz::report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::output::{self, Outcome};
+use crate::output::{Outcome, Reply};
 
 /// Check whether programs with the old and the new .lcm files still understand each other
 ///
@@ -65,7 +65,7 @@ struct ChangedMember {
     text: String,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let old = Types::from_files([&options.old])?;
     let new = Types::from_files([&options.new])?;
     let all = match &options.name {
@@ -81,12 +81,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     // A type on one side only is not a contradiction.
     let broken = |it: &TypeChange| it.breaks() && it.old.is_some() && it.new.is_some();
     let breaks = all.iter().any(broken);
-    output::answer(&Differences {
+    let reply = Reply::from(Differences {
         version: Version,
         breaks,
         types: all.iter().map(ChangedType::of).collect(),
-    })?;
-    Ok(Outcome::missed_if(breaks))
+    });
+    Ok(reply.with(Outcome::missed_if(breaks)))
 }
 
 impl Answer for Differences {

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::bus::BusOptionOrUrl;
 use crate::commands::doctor;
-use crate::output::{self, Outcome};
+use crate::output::{Outcome, Reply};
 
 /// Find out why LCM's messages do not arrive: route, interface, TTL, buffers, filters and listening programs, each
 /// with its evidence, its cost and the command that fixes it, and whether this host receives its own messages.
@@ -37,17 +37,17 @@ pub(super) struct BusReport {
     findings: Vec<Finding>,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let url = options.bus.url();
     let findings = multicast::examine(&Address::parse(&url)?)?;
     let works = multicast::works(&findings);
-    output::answer(&BusReport {
+    let reply = Reply::from(BusReport {
         version: Version,
         url,
         works,
         findings,
-    })?;
-    Ok(Outcome::missed_if(!works))
+    });
+    Ok(reply.with(Outcome::missed_if(!works)))
 }
 
 impl Answer for BusReport {

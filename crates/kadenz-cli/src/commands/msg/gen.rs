@@ -11,7 +11,7 @@ use kadenz::report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::output::{self, Outcome};
+use crate::output::{Outcome, Reply};
 
 /// Write code for .lcm files.
 ///
@@ -127,7 +127,7 @@ fn code(types: &Types, options: &Options) -> anyhow::Result<generate::Generated>
     Ok(generate::generate(types, language)?)
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let types = Types::from_files(&options.files)?;
     let generate::Generated { files, renamed } = code(&types, options)?;
     let mut written = Vec::with_capacity(files.len());
@@ -141,14 +141,14 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         written.push(WrittenFile { path, changed });
     }
     let stale = options.check && written.iter().any(|it| it.changed);
-    output::answer(&Generated {
+    let reply = Reply::from(Generated {
         version: Version,
         types: types.len(),
         files: written,
         renamed: renamed.into_iter().map(RenamedName::from).collect(),
         checked: options.check,
-    })?;
-    Ok(Outcome::missed_if(stale))
+    });
+    Ok(reply.with(Outcome::missed_if(stale)))
 }
 
 fn holds(path: &Path, file: &GeneratedFile) -> bool {

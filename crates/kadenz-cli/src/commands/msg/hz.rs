@@ -19,7 +19,7 @@ use super::table::{
 };
 use super::types::TypesOption;
 use crate::options::{Span, waiting};
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, Reply};
 
 /// Measure how often messages come, how evenly, and how many are lost
 ///
@@ -86,7 +86,7 @@ pub(super) struct Rates {
     across_channels: Option<String>,
 }
 
-pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(super) fn run(options: &Options) -> anyhow::Result<Reply> {
     let mut receiver = BusReceiver::open(&options.bus, &options.channel, options.duration)?;
     let mut known = options.types.read_and_request(&receiver.bus)?;
     let mut recent = options.watcher(options.window.0, 4096);
@@ -132,12 +132,11 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if !rates.channels.is_empty() {
         let _ = output::live("");
     }
-    output::answer(&rates)?;
     receiver.note_missing();
-    if let Some(words) = rates.across_channels.as_ref().filter(|_| output::is_json()) {
-        output::note(words);
-    }
-    Ok(options.judge(&rates.channels, &losses))
+    let across = rates.across_channels.clone();
+    let outcome = options.judge(&rates.channels, &losses);
+    let reply = Reply::from(rates).with(outcome);
+    Ok(reply.notes(across.filter(|_| output::is_json())))
 }
 
 impl Options {

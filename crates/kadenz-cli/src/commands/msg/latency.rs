@@ -22,7 +22,7 @@ use crate::commands::outcome::{self, OutcomeOptions};
 use crate::commands::probe::{self, ProbeEndpoint};
 use crate::commands::timer::BackgroundLoad;
 use crate::options::{CommandWords, Defaults, MeasureOptions, Size, Span, beats, complete, word};
-use crate::output::Outcome;
+use crate::output::{Outcome, Reply};
 
 /// Measure how long a message takes from one program to another on this host
 ///
@@ -156,7 +156,7 @@ pub(super) const BEGIN: &str = "begin";
 /// Timeout of the first message.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let sides = Sides::of(options)?;
     let mut plan = options.plan(sides.place.url.clone())?;
     let in_process = options.in_process || plan.url.starts_with("memq:");
@@ -181,12 +181,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let run = outcome::measured("measuring messages", total, &folder, |progress| {
         latency(&measuring, &plan, source, &stop, progress)
     })?;
-    let outcome = match options.untold {
-        true => Outcome::Kept,
-        false => outcome::report_run(&OutcomeOptions::of(&folder, &options.measure))?,
+    let reply = match options.untold {
+        true => Outcome::Kept.into(),
+        false => outcome::report_run(OutcomeOptions::of(&folder, &options.measure))?,
     };
     // A warning of the run names the side.
-    Ok(outcome.or_incomplete(run.ended_by == Some(EndedBy::Failed)))
+    Ok(reply.map(|it| it.or_incomplete(run.ended_by == Some(EndedBy::Failed))))
 }
 
 impl Options {

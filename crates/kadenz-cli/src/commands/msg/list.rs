@@ -15,7 +15,7 @@ use super::bus::{BusEvent, BusOption, BusReceiver, advice_on_silence, nothing_re
 use super::table::{self, BANDWIDTH, CHANNEL, HeardChannel, MESSAGES, RATE, SENDERS, TYPE};
 use super::types::TypesOption;
 use crate::options::{Span, waiting};
-use crate::output::{self, Outcome};
+use crate::output::{self, Reply};
 
 /// List the channels of a bus with their types and rates
 ///
@@ -60,9 +60,9 @@ pub(super) struct Channels {
     within: Span,
 }
 
-pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(super) fn run(options: &Options) -> anyhow::Result<Reply> {
     if options.providers {
-        return providers();
+        return Ok(providers());
     }
     let mut receiver = BusReceiver::open(&options.bus, &options.channels, Some(options.duration))?;
     if !output::is_json() {
@@ -89,22 +89,20 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     });
     let figures = watcher.figures_with(clock::now(), &receiver.bus.losses());
     let url = options.bus.url();
-    output::answer(&Channels {
+    let channels = Channels {
         version: Version,
         channels: HeardChannel::all(&figures, &known, &url),
         url,
         pattern: options.channels.clone(),
         within: options.duration,
-    })?;
-    let beyond = watcher.untracked();
-    if beyond.messages > 0 {
-        output::note(&format!(
-            "{} of further channels; `--channel` narrows it down",
-            numbers::counted(beyond.messages, "message")
-        ));
-    }
+    };
     receiver.note_missing();
-    Ok(Outcome::Kept)
+    let beyond = watcher.untracked().messages;
+    let beyond = (beyond > 0).then(|| {
+        let messages = numbers::counted(beyond, "message");
+        format!("{messages} of further channels; `--channel` narrows it down")
+    });
+    Ok(Reply::from(channels).notes(beyond))
 }
 
 impl Answer for Channels {
@@ -170,18 +168,14 @@ fn example(scheme: &'static str) -> &'static str {
     }
 }
 
-fn providers() -> anyhow::Result<Outcome> {
-    let providers = Providers {
-        version: Version,
-        providers: SCHEMES.iter().map(|scheme| of(scheme)).collect(),
-    };
-    output::answer(&providers)?;
-    for provider in &providers.providers {
-        if let Some(trouble) = &provider.trouble {
-            output::note(&format!("{}://: {trouble}", provider.scheme));
-        }
-    }
-    Ok(Outcome::Kept)
+fn providers() -> Reply {
+    let providers: Vec<_> = SCHEMES.iter().map(|scheme| of(scheme)).collect();
+    let trouble = providers.iter();
+    let trouble = trouble
+        .filter_map(|it| Some(format!("{}://: {}", it.scheme, it.trouble.as_ref()?)))
+        .collect::<Vec<_>>();
+    let version = Version;
+    Reply::from(Providers { version, providers }).notes(trouble)
 }
 
 impl Answer for Providers {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use kadenz::msg::service::heartbeat::{Event, HeartbeatOptions, Liveness, Node, Nodes};
+use kadenz::msg::service::heartbeat::{Event, HeartbeatOptions, Liveness, Node};
 use kadenz::report::document::{Answer, Document, Version};
 use kadenz::rt::clock;
 use schemars::JsonSchema;
@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::bus::BusOption;
 use crate::commands::interrupt;
 use crate::options::Span;
-use crate::output::{self, Outcome};
+use crate::output::{self, Reply};
 
 /// Show which programs run, are late, are dead, or have restarted
 ///
@@ -62,7 +62,7 @@ struct LiveNode {
 /// Interval at which a stop is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(super) fn run(options: &Options) -> anyhow::Result<Reply> {
     let stop = interrupt::quietly_stop_on_interrupt()?;
     let bus = options.bus.open()?;
     let mut nodes = bus.watch_nodes(&HeartbeatOptions::default())?;
@@ -74,21 +74,15 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
             output::note(&format!("{name} {}", words(happened.event)));
         }
     }
-    print_nodes(options, &nodes)?;
-    Ok(Outcome::Kept)
-}
-
-fn print_nodes(options: &Options, nodes: &Nodes) -> anyhow::Result<()> {
-    output::answer(&LiveNodes {
+    let untracked = nodes.watch().untracked_beats();
+    let untracked = (untracked > 0 && !output::is_json())
+        .then(|| format!("{untracked} beats of further nodes"));
+    let live = LiveNodes {
         version: Version,
         nodes: nodes.watch().nodes().map(LiveNode::of).collect(),
         url: options.bus.url(),
-    })?;
-    let untracked_beats = nodes.watch().untracked_beats();
-    if untracked_beats > 0 && !output::is_json() {
-        output::note(&format!("{untracked_beats} beats of further nodes"));
-    }
-    Ok(())
+    };
+    Ok(Reply::from(live).notes(untracked))
 }
 
 fn words(event: Event) -> &'static str {

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::bus::BusOption;
 use crate::options::Span;
-use crate::output::{self, Outcome};
+use crate::output;
 
 /// Read and set the parameters of a running program.
 #[derive(Debug, Subcommand)]
@@ -88,7 +88,7 @@ pub(super) struct Parameters {
     value_only: bool,
 }
 
-pub(super) fn run(param: &Param) -> anyhow::Result<Outcome> {
+pub(super) fn run(param: &Param) -> anyhow::Result<Parameters> {
     let (asking, parameters) = match param {
         Param::List(list) => {
             let asking = &list.asking;
@@ -101,7 +101,7 @@ pub(super) fn run(param: &Param) -> anyhow::Result<Outcome> {
         }
         Param::Set(set) => (&set.asking, vec![set.set()?]),
     };
-    output::answer(&Parameters {
+    Ok(Parameters {
         version: Version,
         program: asking.program.clone(),
         parameters,

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::options::waiting;
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, Reply};
 
 /// List the middlewares that can be measured here, each through its own client
 ///
@@ -69,18 +69,19 @@ struct Listed {
     missing: Option<String>,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let chosen = chosen(&options.names)?;
     if let Some(folder) = &options.sources {
-        return write_sources(&chosen, folder);
+        return write_sources(&chosen, folder).map(Reply::from);
     }
     let listed: Vec<Listed> = chosen.iter().map(|it| listed(it, options.build)).collect();
     let is_whole = listed.iter().all(|it| it.missing.is_none());
-    output::answer(&Probes {
+    let probes = Probes {
         version: Version,
         probes: listed,
-    })?;
-    Ok(Outcome::missed_if(!is_whole && !options.names.is_empty()))
+    };
+    let outcome = Outcome::missed_if(!is_whole && !options.names.is_empty());
+    Ok(Reply::from(probes).with(outcome))
 }
 
 fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Probe>> {

@@ -23,7 +23,7 @@ use super::shown;
 use super::types::TypesOption;
 use crate::commands::interrupt;
 use crate::options::Span;
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, Reply};
 
 /// Publish a message on a channel, once or on every beat.
 ///
@@ -93,9 +93,9 @@ pub(super) struct PublishCounts {
     bytes: u64,
 }
 
-pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(super) fn run(options: &Options) -> anyhow::Result<Reply> {
     if options.default {
-        return print_default(options);
+        return print_default(options).map(Reply::from);
     }
     let mut source = PayloadSource::open(options)?;
     let stop = interrupt::quietly_stop_on_interrupt()?;
@@ -122,8 +122,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if let Some(announcer) = announcer {
         announcer.finish(&stop.flag());
     }
-    output::answer_as_note(&published)?;
-    Ok(Outcome::Kept.or_incomplete(published.refused > 0))
+    let outcome = Outcome::Kept.or_incomplete(published.refused > 0);
+    Ok(Reply::as_note(published).with(outcome))
 }
 
 impl Options {

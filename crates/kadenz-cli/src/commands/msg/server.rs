@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::commands::{interrupt, udp};
 use crate::options::{Size, Span, StdinOption};
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, Reply};
 
 /// Run the server through which programs exchange messages at tcpq://.
 ///
@@ -90,7 +90,7 @@ pub(super) struct ServerReport {
     counters: ServerCounters,
 }
 
-pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(super) fn run(options: &Options) -> anyhow::Result<Reply> {
     let address = udp::resolve(&options.listen, PORT)?;
     let server = options.start(address)?;
     let stop = options.ends.quiet_stop()?;
@@ -107,7 +107,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     }
     drop(live);
     let counters = server.counters();
-    output::summary(&ServerReport {
+    let report = ServerReport {
         version: Version,
         address: address.to_string(),
         messages: counters.messages,
@@ -117,8 +117,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         left: counters.left,
         clients: server.clients(),
         counters,
-    })?;
-    Ok(Outcome::missed_if(counters.dropped > 0))
+    };
+    Ok(Reply::summary(report).with(Outcome::missed_if(counters.dropped > 0)))
 }
 
 impl Options {

@@ -9,8 +9,6 @@ use kadenz::report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::output::{self, Outcome};
-
 /// List the types of .lcm files with their fingerprints
 ///
 /// Prints each type's name, its fingerprint as lcm-gen computes it, and the fewest bytes of a message; with --name
@@ -53,7 +51,7 @@ struct DescribedType {
     text: String,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<DescribedTypes> {
     let types = Types::from_files(&options.files)?;
     let wanted: Vec<&Definition> = match &options.name {
         None => types.iter().collect(),
@@ -61,7 +59,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             format!("no type {name} in these files; `kadenz msg type` without --name lists them")
         })?],
     };
-    output::answer(&DescribedTypes {
+    Ok(DescribedTypes {
         version: Version,
         types: wanted.into_iter().map(|it| of(&types, it)).collect(),
         with_text: options.name.is_some(),

@@ -15,7 +15,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::options::{Span, complete, waiting};
-use crate::output::{self, Outcome};
 
 /// Compute every round trip in a topology, exactly, in virtual time
 ///
@@ -88,7 +87,7 @@ struct OneRoundTrip {
     round_trip_ns: Option<f64>,
 }
 
-pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(super) fn run(options: &Options) -> anyhow::Result<ModelledTimes> {
     let topology = super::topology(&options.topology)?;
     let (numerator_ns, denominator) = options.rate.interval().as_fraction();
     let interval = u128::from(numerator_ns) * 1000 / u128::from(denominator);
@@ -106,7 +105,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         },
     };
     let modelled = waiting("modelling", || model::run(&topology, &asking))?;
-    output::answer(&times(&topology, &asking, &modelled, options.each))
+    Ok(times(&topology, &asking, &modelled, options.each))
 }
 
 fn times(topology: &Topology, asking: &Asking, modelled: &Modelled, each: bool) -> ModelledTimes {

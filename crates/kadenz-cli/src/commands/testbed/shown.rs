@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::options::complete;
-use crate::output::{self, Outcome};
+use crate::output::Reply;
 
 /// List the built-in topologies
 #[derive(Debug, Args)]
@@ -72,12 +72,12 @@ struct ShownLink {
     propagation_ns: f64,
 }
 
-pub(super) fn list(_: &TestbedListOptions) -> anyhow::Result<Outcome> {
+pub(super) fn list(_: &TestbedListOptions) -> anyhow::Result<Topologies> {
     let topologies = READY
         .iter()
         .map(|(_, text)| Ok(listed(&Topology::parse(text)?)))
         .collect::<anyhow::Result<Vec<_>>>()?;
-    output::answer(&Topologies {
+    Ok(Topologies {
         version: Version,
         topologies,
     })
@@ -93,10 +93,12 @@ impl Answer for Topologies {
     }
 }
 
-pub(super) fn show(options: &Show) -> anyhow::Result<Outcome> {
+pub(super) fn show(options: &Show) -> anyhow::Result<Reply> {
     // Errors are printed even where the user wants the text alone.
     let (text, topology) = super::topology_with_text(&options.topology)?;
-    output::answer_or_data(&shown(&topology, text), |it| &it.text)
+    let shown = shown(&topology, text);
+    let text = shown.text.clone();
+    Ok(Reply::as_data(shown, text))
 }
 
 impl Answer for ShownTopology {

@@ -29,7 +29,7 @@ use serde_json::Value;
 
 use super::outcome;
 use crate::options::{Span, StdinOption, complete, folder, pace};
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, Reply};
 pub(crate) use bus::Bus;
 use rounds::ChildRounds;
 
@@ -152,7 +152,7 @@ struct EarlierOptions {
     options: Options,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let resumed = options.resume.as_deref();
     let resumed = resumed.map(|it| of_earlier_attempt(it, options));
     let resumed = resumed.transpose()?;
@@ -178,52 +178,51 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if interrupted {
         note_what_is_kept(&plan.matrix);
     }
-    print_result(&plan, interrupted)
+    result(&plan, interrupted)
 }
 
 /// The matrix as JSON, with the fields of the measuring command.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct TuneReport<'a> {
+pub(super) struct TuneReport {
     /// Version of this form.
     version: Version<1>,
     /// Result of the matrix.
-    matrix: &'a Matrix,
+    matrix: Matrix,
     /// Path of the run folder.
-    run: &'a Path,
+    run: PathBuf,
     /// Page of the result.
-    report: &'a Path,
+    report: PathBuf,
     #[serde(skip)]
-    summary: &'a Summary,
+    summary: Summary,
 }
 
-impl Answer for TuneReport<'_> {
+impl Answer for TuneReport {
     fn document(&self) -> Document {
         if output::is_quiet() {
             let answer = self.matrix.recommendation.sentences.join(" ");
             return run_documents::first_sentence(&answer).to_owned().into();
         }
-        run_documents::summary_of_matrix(self.summary, self.matrix)
+        run_documents::summary_of_matrix(&self.summary, &self.matrix)
     }
 }
 
-fn print_result(plan: &plan::TunePlan, interrupted: bool) -> anyhow::Result<Outcome> {
+fn result(plan: &plan::TunePlan, interrupted: bool) -> anyhow::Result<Reply> {
     let folder = &plan.matrix.session.out;
     let summary = Summary::of_run(folder)?;
     let matrix = Matrix::of(&summary).context("the run holds no matrix")?;
     let page = folder.join("report.html");
     html::write_matrix(&summary, &matrix, &page)
         .with_context(|| format!("the run is in {}", folder.display()))?;
-    output::answer(&TuneReport {
+    let outcome = judge(&matrix, plan.cells_left_out).or_incomplete(interrupted);
+    let paths = (!output::is_json()).then(|| outcome::paths_of_run(folder, Some(&page)));
+    let report = TuneReport {
         version: Version,
-        matrix: &matrix,
-        run: folder,
-        report: &page,
-        summary: &summary,
-    })?;
-    if !output::is_json() {
-        output::note(&outcome::paths_of_run(folder, Some(&page)));
-    }
-    Ok(judge(&matrix, plan.cells_left_out).or_incomplete(interrupted))
+        matrix,
+        run: folder.clone(),
+        report: page,
+        summary,
+    };
+    Ok(Reply::from(report).notes(paths).with(outcome))
 }
 
 /// Kept if some combination keeps the deadline. If none does, and some combinations were left out, the question stays

@@ -14,7 +14,6 @@ use super::address;
 use super::socket::{SocketOptions, TokenOption};
 use crate::commands::interrupt;
 use crate::options::{Span, waiting};
-use crate::output::{self, Outcome};
 
 /// List the devices that answer a broadcast
 ///
@@ -53,7 +52,7 @@ struct DiscoveredDevice {
     address: String,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Discovered> {
     let everywhere = || {
         interface::list_broadcast()
             .into_iter()
@@ -90,7 +89,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         name: device.name.clone(),
         address: device.address.to_string(),
     });
-    output::answer(&Discovered {
+    Ok(Discovered {
         version: Version,
         devices: devices.collect(),
     })

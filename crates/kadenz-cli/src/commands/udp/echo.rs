@@ -18,7 +18,7 @@ use super::address;
 use super::socket::{SocketOptions, TokenOption, per_second, wall_clock};
 use crate::commands::interrupt;
 use crate::options::{POLICIES, Span, StdinOption, complete};
-use crate::output::{self, Outcome};
+use crate::output::{self, Reply};
 
 /// Answer the packets of a controller, as a robot's device does.
 ///
@@ -94,7 +94,7 @@ pub(super) struct Answered {
     echoed: Echoed,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let local = address::resolve(&options.bind, ECHO_PORT)?;
     let plan = EchoPlan {
         port: options.socket.port(local),
@@ -125,11 +125,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     }
     output::note(&format!("answering on {address}; Ctrl-C ends it"));
     device.run(&stop);
-    output::summary(&Answered {
+    Ok(Reply::summary(Answered {
         version: Version,
         address: address.to_string(),
         echoed: device.echoed(),
-    })
+    }))
 }
 
 /// Tunes this thread, if the user requested it: the program that started this one may have tuned it already.

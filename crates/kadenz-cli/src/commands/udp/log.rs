@@ -12,7 +12,7 @@ use super::socket::{SocketOptions, TokenOption, per_second};
 use crate::commands::interrupt;
 use crate::commands::outcome::{self, OutcomeOptions};
 use crate::options::{Defaults, MeasureOptions, Span};
-use crate::output::{self, Outcome};
+use crate::output::{self, Reply};
 
 /// Record the measurements of many controllers into one run.
 ///
@@ -72,7 +72,7 @@ pub(crate) struct Options {
     measure: MeasureOptions,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let local = address::resolve(&options.bind, LOG_PORT)?;
     let mut measuring = options.measure.measuring(&Defaults::of("udp-log"))?;
     let session = &mut measuring.session;
@@ -93,7 +93,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     outcome::measured("logging", total, &folder, |progress| {
         log(&measuring, &plan, ready, &stop, progress)
     })?;
-    outcome::report_run(&OutcomeOptions {
+    outcome::report_run(OutcomeOptions {
         may_be_empty: true,
         ..OutcomeOptions::of(&folder, &options.measure)
     })

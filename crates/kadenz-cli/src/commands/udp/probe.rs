@@ -20,7 +20,7 @@ use super::address::{self, PathOption};
 use super::socket::{DISCOVERY, SocketOptions, Stamps, TokenOption, wall_clock};
 use crate::commands::outcome::{self, OutcomeOptions};
 use crate::options::{Defaults, MeasureOptions, Size, Span, beats, word};
-use crate::output::{self, Outcome};
+use crate::output::{self, Reply};
 
 /// Measure how long a packet to a device and back takes, and how many are lost
 ///
@@ -193,7 +193,7 @@ enum ClocksOption {
     Synchronised,
 }
 
-pub(crate) fn send(options: &Send) -> anyhow::Result<Outcome> {
+pub(crate) fn send(options: &Send) -> anyhow::Result<Reply> {
     let addresses = options.to.iter().map(|to| address::resolve(to, ECHO_PORT));
     let addresses = addresses.collect::<anyhow::Result<Vec<SocketAddr>>>()?;
     let mut devices: Vec<Device> = addresses
@@ -221,7 +221,7 @@ pub(crate) fn send(options: &Send) -> anyhow::Result<Outcome> {
     measure("udp-send", &plan, &options.probe)
 }
 
-pub(crate) fn burst(options: &Burst) -> anyhow::Result<Outcome> {
+pub(crate) fn burst(options: &Burst) -> anyhow::Result<Reply> {
     let to = address::resolve(&options.to, ECHO_PORT)?;
     let devices = find(options, to)?;
     let broadcast = Destination::Broadcast(to);
@@ -264,14 +264,14 @@ fn measure(
     experiment: &'static str,
     plan: &ProbePlan,
     options: &ProbeOptions,
-) -> anyhow::Result<Outcome> {
+) -> anyhow::Result<Reply> {
     let measuring = options.measuring(experiment, plan)?;
     let folder = measuring.session.out.clone();
     let stop = options.measure.stop()?;
     outcome::measured("sending", plan.total(), &folder, |progress| {
         probe(&measuring, plan, &stop, progress)
     })?;
-    outcome::report_run(&OutcomeOptions::of(&folder, &options.measure))
+    outcome::report_run(OutcomeOptions::of(&folder, &options.measure))
 }
 
 impl ProbeOptions {

@@ -17,7 +17,7 @@ use super::running_loop::{LoopName, RunningLoop};
 use super::sdo::ObjectAddress;
 use crate::commands::interrupt;
 use crate::options::Span;
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, Reply};
 use images::Images;
 use shown::{ImageEntry, Printer};
 
@@ -115,7 +115,7 @@ impl EntrySelector {
     }
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let mut running = options.running.open()?;
     let layout = running.client.layout()?;
     let printer = Printer {
@@ -123,16 +123,15 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         pid: running.pid,
         entries: chosen(options, &mut running, &layout)?,
         is_csv: options.csv,
-        is_one: !options.watch,
     };
     let mut images = Images::open(running, &layout, options.oldest.map(|it| it.0))?;
     printer.head();
     if !options.watch {
         let last = images.next()?;
-        printer.print(&last.context("the loop has ended, and its last values are out of date")?)?;
-        return Ok(Outcome::Kept);
+        let last = last.context("the loop has ended, and its last values are out of date")?;
+        return Ok(printer.reply(&last));
     }
-    watch(options, &mut images, &printer)
+    watch(options, &mut images, &printer).map(Reply::from)
 }
 
 /// The selected entries.

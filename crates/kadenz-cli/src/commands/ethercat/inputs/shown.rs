@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::images::ImageSnapshot;
 use crate::commands::ethercat::device::Device;
 use crate::commands::ethercat::running_loop::RunningLoop;
-use crate::output::{self, Column};
+use crate::output::{self, Column, Reply};
 
 /// Values of a running loop's process data, all of one cycle; one JSON line per cycle with `--watch`.
 #[derive(JsonSchema, Serialize)]
@@ -144,7 +144,6 @@ pub(super) struct Printer {
     pub(super) pid: u32,
     pub(super) entries: Vec<ImageEntry>,
     pub(super) is_csv: bool,
-    pub(super) is_one: bool,
 }
 
 impl Printer {
@@ -158,10 +157,28 @@ impl Printer {
         }
     }
 
-    /// Prints one image; returns whether a reader still takes the output.
+    /// The only image.
+    pub(super) fn reply(&self, seen: &ImageSnapshot<'_>) -> Reply {
+        let report = self.report(seen);
+        let line = self.is_csv.then(|| report.line());
+        match line {
+            Some(line) => Reply::as_data(report, line),
+            None => report.into(),
+        }
+    }
+
+    /// Prints one of many images; returns whether a reader still takes the output.
     pub(super) fn print(&self, seen: &ImageSnapshot<'_>) -> anyhow::Result<bool> {
+        let report = self.report(seen);
+        match self.is_csv {
+            true => Ok(output::data(&report.line())),
+            false => Ok(output::next_answer(&report)?.is_read()),
+        }
+    }
+
+    fn report(&self, seen: &ImageSnapshot<'_>) -> InputReport {
         let entries = self.entries.iter().map(|it| it.value(seen.bytes));
-        let report = InputReport {
+        InputReport {
             version: Version,
             name: self.name.clone(),
             pid: self.pid,
@@ -170,14 +187,7 @@ impl Printer {
             age_ns: u64::try_from(seen.age.as_nanos()).unwrap_or(u64::MAX),
             whole: seen.header.whole,
             entries: entries.collect(),
-        };
-        if self.is_csv {
-            return Ok(output::data(&report.line()));
         }
-        if self.is_one {
-            return output::answer(&report).map(|_| true);
-        }
-        Ok(output::next_answer(&report)?.is_read())
     }
 }
 

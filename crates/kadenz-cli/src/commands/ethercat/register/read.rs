@@ -15,7 +15,7 @@ use crate::commands::ethercat::access::{DeviceAccess, binary, hex_rows};
 use crate::commands::ethercat::device::{Device, DeviceSelector};
 use crate::commands::ethercat::segment::SegmentOrLoop;
 use crate::options::complete;
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, Reply};
 
 /// Read registers of one device or of all
 ///
@@ -117,7 +117,7 @@ struct RegisterFormat {
     address: RegisterAddress,
 }
 
-pub(super) fn run(options: &RegisterReadOptions) -> anyhow::Result<Outcome> {
+pub(super) fn run(options: &RegisterReadOptions) -> anyhow::Result<Reply> {
     let address = options.address;
     let (r#type, length) = address.span(options.r#type, options.length)?;
     let mut access = DeviceAccess::open(&options.place)?;
@@ -142,9 +142,9 @@ pub(super) fn run(options: &RegisterReadOptions) -> anyhow::Result<Outcome> {
     ensure_answered(address, &registers)?;
     if let (Form::Raw, Some(bytes)) = (options.form, &registers[0].raw) {
         output::raw(bytes)?;
-        return Ok(Outcome::Kept);
+        return Ok(Outcome::Kept.into());
     }
-    output::answer(&RegisterReport {
+    Ok(Reply::from(RegisterReport {
         version: Version,
         segment: access.name(),
         address: address.0,
@@ -157,7 +157,7 @@ pub(super) fn run(options: &RegisterReadOptions) -> anyhow::Result<Outcome> {
             r#type,
             address,
         },
-    })
+    }))
 }
 
 fn ensure_answered(address: RegisterAddress, registers: &[DeviceRegisters]) -> anyhow::Result<()> {

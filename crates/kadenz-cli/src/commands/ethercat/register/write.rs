@@ -13,7 +13,6 @@ use crate::commands::ethercat::access::DeviceAccess;
 use crate::commands::ethercat::device::{Device, DeviceSelector};
 use crate::commands::ethercat::segment::SegmentOrLoop;
 use crate::options::complete;
-use crate::output::{self, Outcome};
 
 /// Write registers of one device
 ///
@@ -76,7 +75,7 @@ pub(in crate::commands::ethercat) struct RegisterWrite {
     shown: String,
 }
 
-pub(super) fn run(options: &RegisterWriteOptions) -> anyhow::Result<Outcome> {
+pub(super) fn run(options: &RegisterWriteOptions) -> anyhow::Result<RegisterWrite> {
     let address = options.address;
     let Some(r#type) = options.r#type.or_else(|| address.r#type()) else {
         anyhow::bail!(
@@ -104,7 +103,7 @@ pub(super) fn run(options: &RegisterWriteOptions) -> anyhow::Result<Outcome> {
     let now = reads.as_ref().map_or_else(String::new, |it| {
         format!(", it reads {} now", r#type.shown(it))
     });
-    output::answer(&RegisterWrite {
+    Ok(RegisterWrite {
         version: Version,
         segment: access.name(),
         address: address.0,

@@ -23,7 +23,7 @@ use super::esi::{EsiOption, ModesOption};
 use super::segment::SegmentOptions;
 use crate::commands::outcome::{self, FieldbusReport, OutcomeOptions};
 use crate::options::{Defaults, MeasureOptions, Span, complete, word};
-use crate::output::{self, Outcome};
+use crate::output::{Outcome, Reply};
 
 /// The experiment's name in `run.json`.
 const EXPERIMENT: &str = "ethercat";
@@ -228,7 +228,7 @@ enum BeatOption {
     Reference,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let file = options
         .motion
         .as_deref()
@@ -245,8 +245,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         Some(LoadKind::Heavy) => Some(Load::Heavy),
         Some(_) => None,
     };
-    let outcome = outcome::report_run(&OutcomeOptions {
-        fieldbus: Some(&FieldbusReport {
+    let reply = outcome::report_run(OutcomeOptions {
+        fieldbus: Some(FieldbusReport {
             devices: report.devices,
             frames_per_cycle: report.frames,
             timing: report.timing,
@@ -256,12 +256,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         }),
         ..OutcomeOptions::of(&folder, &options.measure)
     })?;
-    Ok(match (&report.axes.stopped, outcome) {
-        (Some(why), Outcome::Kept | Outcome::Missed) => {
-            output::complain(&format!("the axes stood at the end: {why}"));
-            Outcome::Missed
-        }
-        (_, outcome) => outcome,
+    Ok(match &report.axes.stopped {
+        None => reply,
+        Some(why) => reply
+            .complain(format!("the axes stood at the end: {why}"))
+            .map(|it| Outcome::Missed.or_incomplete(it == Outcome::Incomplete)),
     })
 }
 

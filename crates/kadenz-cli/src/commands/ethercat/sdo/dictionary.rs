@@ -13,7 +13,6 @@ use serde_json::Value;
 use super::{AnsweringDevice, ObjectAddress, with_objects};
 use crate::commands::ethercat::device::{Device, DeviceSelector};
 use crate::commands::ethercat::esi::DevicesOptions;
-use crate::output::{self, Outcome};
 
 /// List every object of a device, with its value
 #[derive(Debug, Args)]
@@ -95,7 +94,7 @@ struct ObjectEntry {
     shown: Option<String>,
 }
 
-pub(super) fn list(options: &SdoListOptions) -> anyhow::Result<Outcome> {
+pub(super) fn list(options: &SdoListOptions) -> anyhow::Result<Dictionary> {
     let (answered, objects) = with_objects(&options.devices, &options.device, |objects, _| {
         let indices = objects.list()?.into_iter();
         let all = indices.map(|index| describe(objects, index, None));
@@ -104,7 +103,7 @@ pub(super) fn list(options: &SdoListOptions) -> anyhow::Result<Outcome> {
     answer(answered, objects)
 }
 
-pub(super) fn info(options: &Information) -> anyhow::Result<Outcome> {
+pub(super) fn info(options: &Information) -> anyhow::Result<Dictionary> {
     let ObjectAddress { index, sub } = options.object;
     let (answered, object) = with_objects(&options.devices, &options.device, |objects, _| {
         describe(objects, index, sub)
@@ -112,8 +111,8 @@ pub(super) fn info(options: &Information) -> anyhow::Result<Outcome> {
     answer(answered, vec![object])
 }
 
-fn answer(answered: AnsweringDevice, objects: Vec<ObjectReport>) -> anyhow::Result<Outcome> {
-    output::answer(&Dictionary {
+fn answer(answered: AnsweringDevice, objects: Vec<ObjectReport>) -> anyhow::Result<Dictionary> {
+    Ok(Dictionary {
         version: Version,
         segment: answered.segment,
         device: answered.device,

@@ -15,7 +15,6 @@ use super::{AnsweringDevice, ObjectAddress, with_objects};
 use crate::commands::ethercat::device::{Device, DeviceSelector};
 use crate::commands::ethercat::esi::DevicesOptions;
 use crate::options::complete;
-use crate::output::{self, Outcome};
 
 /// Read an object
 #[derive(Debug, Args)]
@@ -112,7 +111,7 @@ struct Transferred {
     bytes: Vec<u8>,
 }
 
-pub(super) fn read(options: &SdoReadOptions) -> anyhow::Result<Outcome> {
+pub(super) fn read(options: &SdoReadOptions) -> anyhow::Result<Transfer> {
     let (entry, how) = (options.object.entry(), &options.how);
     let (answered, done) = with_objects(&how.devices, &options.device, |objects, esi| {
         let (name, known) = described(objects, esi, entry)?;
@@ -127,7 +126,7 @@ pub(super) fn read(options: &SdoReadOptions) -> anyhow::Result<Outcome> {
     answer(answered, entry, done)
 }
 
-pub(super) fn write(options: &SdoWriteOptions) -> anyhow::Result<Outcome> {
+pub(super) fn write(options: &SdoWriteOptions) -> anyhow::Result<Transfer> {
     let (entry, how) = (options.object.entry(), &options.how);
     let encode = |of: EntryType| of.encode(&options.value).map_err(anyhow::Error::msg);
     // A text that does not fit the type fails before the segment is opened.
@@ -171,8 +170,12 @@ fn is_damaged(error: &AccessError) -> bool {
     matches!(error, AccessError::Dictionary(DictionaryError::Damaged))
 }
 
-fn answer(answered: AnsweringDevice, entry: Address, done: Transferred) -> anyhow::Result<Outcome> {
-    output::answer(&Transfer {
+fn answer(
+    answered: AnsweringDevice,
+    entry: Address,
+    done: Transferred,
+) -> anyhow::Result<Transfer> {
+    Ok(Transfer {
         version: Version,
         segment: answered.segment,
         device: answered.device,

@@ -14,7 +14,7 @@ use crate::commands::ethercat::access::{DeviceAccess, hex_rows};
 use crate::commands::ethercat::device::{Device, DeviceSelector};
 use crate::commands::ethercat::scan::protocols;
 use crate::commands::ethercat::segment::SegmentOrLoop;
-use crate::output::{self, Outcome};
+use crate::output;
 
 /// Read the SII of a device: identity, mailboxes, and the categories behind them
 ///
@@ -81,7 +81,7 @@ struct Category {
     bytes: usize,
 }
 
-pub(super) fn run(options: &SiiReadOptions) -> anyhow::Result<Outcome> {
+pub(super) fn run(options: &SiiReadOptions) -> anyhow::Result<SiiReport> {
     let mut access = DeviceAccess::open(&options.place)?;
     let (device, bytes) = access.sii(&options.device)?;
     if let Some(path) = &options.out {
@@ -91,7 +91,7 @@ pub(super) fn run(options: &SiiReadOptions) -> anyhow::Result<Outcome> {
     }
     let mut report = SiiReport::of(access.name(), device, &bytes)?;
     report.dump = options.hex.then_some(bytes);
-    output::answer(&report)
+    Ok(report)
 }
 
 impl SiiReport {

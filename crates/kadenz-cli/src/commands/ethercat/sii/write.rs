@@ -18,7 +18,7 @@ use crate::commands::ethercat::device::{Device, DeviceSelector, weigh};
 use crate::commands::ethercat::segment::SegmentOrLoop;
 use crate::commands::interrupt;
 use crate::options::Steps;
-use crate::output::{self, Outcome};
+use crate::output::{Outcome, Reply};
 
 /// The longest memory that a controller can have: 4 MiBit.
 const MAX: u64 = 512 * 1024;
@@ -90,7 +90,7 @@ struct WordCounts {
     left: usize,
 }
 
-pub(super) fn run(options: &SiiWriteOptions) -> anyhow::Result<Outcome> {
+pub(super) fn run(options: &SiiWriteOptions) -> anyhow::Result<Reply> {
     let image = image(&options.file)?;
     let mut access = DeviceAccess::open(&options.place)?;
     access.ensure_alone()?;
@@ -102,7 +102,7 @@ pub(super) fn run(options: &SiiWriteOptions) -> anyhow::Result<Outcome> {
     weigh(&device, &objections, options.force)?;
     let words = write(&mut access, &device, &image).with_context(|| device.label())?;
     let outcome = Outcome::Kept.or_incomplete(words.left > 0);
-    output::answer(&SiiWrite {
+    let written = SiiWrite {
         version: Version,
         segment: access.name(),
         device,
@@ -110,8 +110,8 @@ pub(super) fn run(options: &SiiWriteOptions) -> anyhow::Result<Outcome> {
         words,
         overridden: objections,
         when: access.when_it_counts(),
-    })?;
-    Ok(outcome)
+    };
+    Ok(Reply::from(written).with(outcome))
 }
 
 /// Reads the file.

@@ -9,7 +9,7 @@ use kadenz::ethercat::sim::file::SegmentPlan;
 
 use super::segment::Virtual;
 use crate::options::Span;
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, Reply};
 
 /// Simulate a segment of SubDevices, for any MainDevice at the other end of an interface.
 ///
@@ -80,11 +80,11 @@ enum PaceOption {
     AsWire,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let plan = plan(options)?;
     if options.print {
         output::data(&plan.to_toml()?);
-        return Ok(Outcome::Kept);
+        return Ok(Outcome::Kept.into());
     }
     let interface = options.interface.as_deref();
     let interface = interface.context("name an interface: --interface veth0")?;
@@ -102,12 +102,12 @@ fn plan(options: &Options) -> anyhow::Result<SegmentPlan> {
 }
 
 #[cfg(target_os = "linux")]
-fn serve(options: &Options, plan: &SegmentPlan, interface: &str) -> anyhow::Result<Outcome> {
+fn serve(options: &Options, plan: &SegmentPlan, interface: &str) -> anyhow::Result<Reply> {
     serve::serve(options, plan, interface)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn serve(_: &Options, _: &SegmentPlan, interface: &str) -> anyhow::Result<Outcome> {
+fn serve(_: &Options, _: &SegmentPlan, interface: &str) -> anyhow::Result<Reply> {
     anyhow::bail!(
         "frames on an interface such as `{interface}` need Linux; other commands take --sim"
     )

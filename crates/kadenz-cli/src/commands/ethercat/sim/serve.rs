@@ -21,7 +21,7 @@ use serde::Serialize;
 
 use super::{Options, PaceOption};
 use crate::commands::interrupt;
-use crate::output::{self, Outcome};
+use crate::output::{self, Reply};
 
 /// A segment at one interface, or as a ring at two.
 type Server = kadenz::ethercat::sim::serve::Server<Box<dyn Port>>;
@@ -95,7 +95,7 @@ pub(super) fn serve(
     options: &Options,
     plan: &SegmentPlan,
     interface: &str,
-) -> anyhow::Result<Outcome> {
+) -> anyhow::Result<Reply> {
     let mut segment = plan.build()?;
     let is_ring = options.second.is_some();
     if !is_ring {
@@ -137,7 +137,7 @@ pub(super) fn serve(
         }
     }
     drop(cables);
-    output::answer(&report(&mut server))
+    Ok(report(&mut server).into())
 }
 
 /// The interfaces of the segment, each with the other end of the cable made for it.

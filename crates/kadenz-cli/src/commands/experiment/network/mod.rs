@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use super::steps::Step;
 use super::{ExperimentPlan, Output, play};
 use crate::options::Span;
-use crate::output::Outcome;
+use crate::output::Reply;
 
 /// Measure whether plain Ethernet and UDP are good enough for this robot
 ///
@@ -62,7 +62,7 @@ enum ExperimentPart {
     Cut,
 }
 
-pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(super) fn run(options: &Options) -> anyhow::Result<Reply> {
     play(&plan(options), &options.output)
 }
 

@@ -16,7 +16,7 @@ use kadenz::rt::net::namespace::kill_with_this_thread;
 use crate::commands::run::as_a_shell_says;
 use crate::commands::{interrupt, outcome, testbed};
 use crate::options::{complete, folder_or_now};
-use crate::output::{self, Outcome};
+use crate::output::{Outcome, Reply};
 
 /// Build a testbed, run one program in it, and take it down
 ///
@@ -51,7 +51,7 @@ pub(crate) struct Options {
     program: Vec<OsString>,
 }
 
-pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(in super::super) fn run(options: &Options) -> anyhow::Result<Reply> {
     let (text, topology) = testbed::topology_with_text(&options.topology)?;
     let host = host(options, &topology)?;
     let out = folder_or_now(options.out.as_deref(), "testbed");
@@ -78,11 +78,12 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     };
     let (_, at_end) = testbed.end(ended_by)?;
     super::keep_status(&out, &at_end)?;
-    output::note(&super::standing::lines(&at_end).join("\n"));
-    outcome::note_run(&out)?;
-    Ok(status.map_or(Outcome::Incomplete, |status| {
+    let outcome = status.map_or(Outcome::Incomplete, |status| {
         Outcome::Program(as_a_shell_says(status))
-    }))
+    });
+    Ok(Reply::from(outcome)
+        .note(super::standing::lines(&at_end).join("\n"))
+        .notes(outcome::notes_of_run(&out)?))
 }
 
 fn host(options: &Options, topology: &Topology) -> anyhow::Result<usize> {

@@ -39,7 +39,7 @@ pub(crate) struct EndedOrCleared {
 const TIMEOUT: Duration = Duration::from_secs(20);
 const STEP: Duration = Duration::from_millis(50);
 
-pub(in super::super) fn down(_: &DownOptions) -> anyhow::Result<Outcome> {
+pub(in super::super) fn down(_: &DownOptions) -> anyhow::Result<EndedOrCleared> {
     let mut report = EndedOrCleared::default();
     match claim::find()? {
         None => {}
@@ -54,7 +54,7 @@ pub(in super::super) fn down(_: &DownOptions) -> anyhow::Result<Outcome> {
             }
         }
     }
-    output::answer(&report)
+    Ok(report)
 }
 
 impl Answer for EndedOrCleared {
@@ -150,10 +150,10 @@ pub(crate) struct StandingTestbed {
     status: Option<Status>,
 }
 
-pub(in super::super) fn status(_: &StatusOptions) -> anyhow::Result<Outcome> {
+pub(in super::super) fn status(_: &StatusOptions) -> anyhow::Result<StandingTestbed> {
     let testbed = super::standing()?;
     let status = claim::read_status().context("cannot read the testbed's status")?;
-    output::answer(&StandingTestbed {
+    Ok(StandingTestbed {
         version: Version,
         testbed,
         status: serde_json::from_slice(&status).ok(),

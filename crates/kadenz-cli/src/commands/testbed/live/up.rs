@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use crate::commands::{interrupt, outcome, testbed};
 use crate::options::{Span, complete, folder_or_now};
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, Reply};
 
 /// Build a testbed and keep it until Ctrl-C
 ///
@@ -87,7 +87,7 @@ impl Answer for DetachedTestbed {
     }
 }
 
-pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(in super::super) fn run(options: &Options) -> anyhow::Result<Reply> {
     let (text, topology) = testbed::topology_with_text(&options.topology)?;
     let out = folder_or_now(options.out.as_deref(), "testbed");
     if options.detach {
@@ -99,12 +99,9 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let ended_by = keep(&testbed, options.duration, &stop);
     let (_, status) = testbed.end(ended_by)?;
     super::keep_status(&out, &status)?;
-    output::answer(&EndedTestbed {
-        status,
-        run: out.clone(),
-    })?;
-    outcome::note_run(&out)?;
-    Ok(Outcome::Kept)
+    let run = out.clone();
+    let reply = Reply::from(EndedTestbed { status, run });
+    Ok(reply.notes(outcome::notes_of_run(&out)?))
 }
 
 /// Waits for the end, and meanwhile publishes the testbed's status.
@@ -139,7 +136,7 @@ fn words(topology: &Topology) -> String {
 }
 
 /// Starts the same command without `--detach`, and returns once the testbed runs.
-fn detach(options: &Options, out: &Path) -> anyhow::Result<Outcome> {
+fn detach(options: &Options, out: &Path) -> anyhow::Result<Reply> {
     let program = std::env::current_exe().context("cannot find this program")?;
     let mut command = Command::new(program);
     command.args(["testbed", "up", "--json", "--out"]).arg(out);
@@ -168,7 +165,7 @@ fn detach(options: &Options, out: &Path) -> anyhow::Result<Outcome> {
         .context("cannot start this program again")?;
     let testbed = loop {
         if let Some(status) = child.try_wait()? {
-            return refused(notes, earlier, status.code());
+            return refused(notes, earlier, status.code()).map(Reply::from);
         }
         let found = claim::find().ok().flatten().and_then(|found| found.record);
         if let Some(record) = found.filter(|it| it.pid == child.id() && it.ready) {
@@ -180,10 +177,11 @@ fn detach(options: &Options, out: &Path) -> anyhow::Result<Outcome> {
         "messages of its programs go to {}",
         path.display()
     ));
-    output::answer(&DetachedTestbed {
+    let detached = DetachedTestbed {
         testbed,
         run: out.to_owned(),
-    })
+    };
+    Ok(detached.into())
 }
 
 /// Handles a process that ended before its testbed ran, after it printed the reason.

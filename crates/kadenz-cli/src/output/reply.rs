@@ -1,0 +1,169 @@
+//! What a command returns for the program to print.
+
+use kadenz::report::document::{Answer, Document};
+use kadenz::report::text::Text;
+
+use super::{
+    Outcome, complain, data, drawn, escaped_json, is_for_people, is_json, is_quiet, note, say, show,
+};
+
+/// The reply of a command: its answer, notes on it, and its outcome. A command whose reply is its answer alone, with
+/// the outcome kept, returns the answer.
+#[must_use]
+pub(crate) struct Reply {
+    answer: Option<(Box<dyn Render>, Shown)>,
+    notes: Vec<Note>,
+    end: anyhow::Result<Outcome>,
+}
+
+/// An [`Answer`] of any type.
+trait Render {
+    fn json(&self) -> serde_json::Result<String>;
+    fn document(&self) -> Document;
+}
+
+impl<A: Answer> Render for A {
+    fn json(&self) -> serde_json::Result<String> {
+        serde_json::to_string_pretty(self)
+    }
+
+    fn document(&self) -> Document {
+        Answer::document(self)
+    }
+}
+
+/// How people see an answer. Scripts get all of it as JSON in any case.
+enum Shown {
+    Whole,
+    /// Not with `--quiet`.
+    Summary,
+    /// On standard error.
+    Note,
+    /// As this text, exact in a file or a pipe.
+    Data(String),
+    /// Its parts were printed already.
+    InParts,
+}
+
+enum Note {
+    /// Not with `--quiet`.
+    Usual(String),
+    /// Even with `--quiet`.
+    Complaint(String),
+}
+
+impl From<Outcome> for Reply {
+    /// The reply of a command that printed everything while it ran.
+    fn from(outcome: Outcome) -> Self {
+        Self {
+            answer: None,
+            notes: Vec::new(),
+            end: Ok(outcome),
+        }
+    }
+}
+
+impl<A: Answer + 'static> From<A> for Reply {
+    fn from(answer: A) -> Self {
+        Self::shown(answer, Shown::Whole)
+    }
+}
+
+impl Reply {
+    fn shown(answer: impl Answer + 'static, how: Shown) -> Self {
+        Self {
+            answer: Some((Box::new(answer), how)),
+            ..Outcome::Kept.into()
+        }
+    }
+
+    /// The final answer of a continuing command: with `--quiet` as JSON only.
+    pub(crate) fn summary(answer: impl Answer + 'static) -> Self {
+        Self::shown(answer, Shown::Summary)
+    }
+
+    /// An answer that people see as a note: beside the effect of the command, its counts are not data to them.
+    pub(crate) fn as_note(answer: impl Answer + 'static) -> Self {
+        Self::shown(answer, Shown::Note)
+    }
+
+    /// An answer that people see as this text, unchanged.
+    pub(crate) fn as_data(answer: impl Answer + 'static, text: String) -> Self {
+        Self::shown(answer, Shown::Data(text))
+    }
+
+    /// An answer whose document was printed with [`part`](super::part).
+    pub(crate) fn in_parts(answer: impl Answer + 'static) -> Self {
+        Self::shown(answer, Shown::InParts)
+    }
+
+    /// The same with this outcome.
+    pub(crate) fn with(self, outcome: Outcome) -> Self {
+        self.map(|_| outcome)
+    }
+
+    /// The same with an outcome that depends on this one.
+    pub(crate) fn map(self, outcome: impl FnOnce(Outcome) -> Outcome) -> Self {
+        let end = self.end.map(outcome);
+        Self { end, ..self }
+    }
+
+    /// The same with an error, which is printed after the answer and its notes.
+    pub(crate) fn but(self, error: anyhow::Error) -> Self {
+        let end = Err(error);
+        Self { end, ..self }
+    }
+
+    /// The same with a note on standard error.
+    pub(crate) fn note(mut self, text: impl Into<String>) -> Self {
+        self.notes.push(Note::Usual(text.into()));
+        self
+    }
+
+    /// The same with these notes.
+    pub(crate) fn notes(self, texts: impl IntoIterator<Item = String>) -> Self {
+        texts.into_iter().fold(self, Self::note)
+    }
+
+    /// The same with a note that is printed even with `--quiet`: why something was not done.
+    pub(crate) fn complain(mut self, text: impl Into<String>) -> Self {
+        self.notes.push(Note::Complaint(text.into()));
+        self
+    }
+
+    /// Prints the answer and its notes.
+    pub(crate) fn print(self) -> anyhow::Result<Outcome> {
+        if let Some((answer, how)) = &self.answer {
+            print(answer.as_ref(), how)?;
+        }
+        for it in &self.notes {
+            match it {
+                Note::Usual(text) => note(text),
+                Note::Complaint(text) => complain(text),
+            }
+        }
+        self.end
+    }
+}
+
+fn print(answer: &dyn Render, how: &Shown) -> anyhow::Result<()> {
+    if is_json() {
+        say(&escaped_json(&answer.json()?));
+        return Ok(());
+    }
+    let text = match how {
+        Shown::InParts => Text::default(),
+        Shown::Summary if is_quiet() => Text::default(),
+        Shown::Data(text) if is_for_people() => {
+            let _ = data(text);
+            Text::default()
+        }
+        _ => drawn(&answer.document()),
+    };
+    match how {
+        _ if text.is_empty() => {}
+        Shown::Note if is_for_people() => note(&text),
+        _ => show(&text),
+    }
+    Ok(())
+}
