@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::escaped;
+use super::markdown::escaped;
 use crate::text::{Emphasis, Style, Text, command_in, visible, wrap};
 
 /// A line of a paragraph, which a terminal wraps.

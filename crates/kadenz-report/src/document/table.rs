@@ -404,7 +404,7 @@ impl Table {
     }
 
     pub(super) fn markdown(&self) -> String {
-        let escaped = |it: &str| super::escaped(&one_line(it)).replace('|', "\\|");
+        let escaped = |it: &str| super::markdown::escaped(&one_line(it)).replace('|', "\\|");
         let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
         let columns: Vec<(usize, &Column)> = self.columns_of(Medium::Terminal).collect();
         let heads = || columns.iter().filter_map(|(_, it)| it.drawn.as_deref());
