@@ -1,14 +1,18 @@
 //! Findings that spoil or limit a result, each stated once for all that it concerns.
 
+use std::iter::once;
+
 use kadenz_record::run::model::{TuningMeasure, Warning};
 
+use crate::document::DocumentLine;
 use crate::figures::capitalised;
+use crate::summary::{SeriesSummary, Summary};
 
 /// Warnings of minor costs or absences, which do not make the result doubtful.
 const MINOR: [&str; 4] = ["doctor_costs", "c_states", "no_network", "no_messages"];
 
 /// A measure or a warning that a reader must know, and what to do about it.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Finding {
     pub(crate) title: String,
     pub(crate) text: String,
@@ -19,14 +23,17 @@ pub(crate) struct Finding {
     pub(crate) concerned: Vec<String>,
 }
 
-/// The findings of measures and warnings with what they concern, the serious ones first. A warning of a refusal that a
-/// measure states is left out.
+/// The findings of series' measures and of runs' warnings, each with the names of what it concerns, the serious ones
+/// first. A warning of a refusal that a measure states is left out.
 pub(crate) fn findings<'f>(
-    measures: &[(&TuningMeasure, &str)],
-    warnings: impl Iterator<Item = (&'f Warning, Option<&'f str>)>,
+    series: impl Iterator<Item = (&'f SeriesSummary, &'f str)>,
+    runs: impl Iterator<Item = (&'f Summary, Option<&'f str>)>,
 ) -> Vec<Finding> {
+    let measures = series.flat_map(|(it, name)| it.series.tuning.iter().map(move |it| (it, name)));
+    let measures: Vec<(&TuningMeasure, &str)> = measures.collect();
+    let warnings = runs.flat_map(|(it, name)| it.warnings.iter().map(move |it| (it, name)));
     let mut found: Vec<Finding> = Vec::new();
-    for (measure, series) in measures {
+    for (measure, series) in &measures {
         if let Some(finding) = Finding::of_measure(measure) {
             add(&mut found, finding, Some(series));
         }
@@ -89,6 +96,15 @@ impl Finding {
             is_serious: !MINOR.contains(&warning.id.as_str()),
             concerned: Vec::new(),
         }
+    }
+
+    /// Its lines on a terminal, with the remedy below the text.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = DocumentLine> {
+        let remedy = self.remedy.as_ref().map(|it| format!("remedy: {it}"));
+        let remedy = remedy.unwrap_or_default();
+        let remedy = remedy.lines().map(|it| DocumentLine::labelled("", 2, it));
+        let remedy: Vec<DocumentLine> = remedy.collect();
+        once(format!("warning: {}", self.text).into()).chain(remedy)
     }
 
     /// Whether both say the same.

@@ -1,6 +1,7 @@
 //! Documents as Markdown.
 
 use super::{Chart, Document, DocumentBlock, DocumentLine, Medium};
+use crate::findings::Finding;
 use crate::text::visible;
 
 impl Document {
@@ -24,10 +25,8 @@ impl Document {
                 let items = items.iter().map(|it| format!("- {}", escaped(it)));
                 items.collect::<Vec<_>>().join("\n")
             }
-            DocumentBlock::Lines(lines) => {
-                let lines = lines.iter().map(DocumentLine::markdown);
-                lines.collect::<Vec<_>>().join("  \n")
-            }
+            DocumentBlock::Lines(all) => lines(all.iter().cloned()),
+            DocumentBlock::Findings(all) => lines(all.iter().flat_map(Finding::lines)),
             DocumentBlock::Code(sentence, code) => {
                 format!("{}\n\n{}", escaped(sentence), fenced(code))
             }
@@ -40,6 +39,7 @@ impl Document {
             DocumentBlock::Hint(_)
             | DocumentBlock::Drawing(_)
             | DocumentBlock::Link(..)
+            | DocumentBlock::Notice(..)
             | DocumentBlock::Pairs(_)
             | DocumentBlock::Folded(..) => String::new(),
         });
@@ -49,6 +49,12 @@ impl Document {
             false => blocks.join("\n\n") + "\n",
         }
     }
+}
+
+/// Lines of a paragraph, each ended by two spaces.
+fn lines(all: impl Iterator<Item = DocumentLine>) -> String {
+    let lines: Vec<String> = all.map(|it| it.markdown()).collect();
+    lines.join("  \n")
 }
 
 /// Text in which Markdown finds no HTML, links or emphasis, except for the code between two backticks. A last backtick

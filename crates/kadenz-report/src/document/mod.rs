@@ -42,6 +42,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
+use crate::findings::Finding;
 use crate::text::Text;
 
 pub use line::DocumentLine;
@@ -130,6 +131,10 @@ pub(crate) enum DocumentBlock {
     List(Vec<String>),
     /// A sentence that introduces code, and the code to type or to write into a file.
     Code(String, String),
+    /// What spoils or limits the result.
+    Findings(Vec<Finding>),
+    /// A warning, and the addresses and words of links to its reasons, for a page.
+    Notice(&'static str, Vec<(String, String)>),
     /// Content that a page unfolds on request.
     Folded(String, Document),
 }
@@ -350,6 +355,20 @@ impl Document {
             sentence.to_owned(),
             code.trim_end().to_owned(),
         ))
+    }
+
+    /// Adds what spoils or limits the result; a page alone says that nothing does.
+    pub(crate) fn findings(self, findings: Vec<Finding>) -> Self {
+        let only = findings.is_empty().then_some(Medium::Page);
+        self.push_on(only, DocumentBlock::Findings(findings))
+    }
+
+    /// Adds a warning with links to its reasons for a page, each an address and words, unless there are none.
+    pub(crate) fn notice(self, words: &'static str, links: Vec<(String, String)>) -> Self {
+        match links.is_empty() {
+            true => self,
+            false => self.push_on(Some(Medium::Page), DocumentBlock::Notice(words, links)),
+        }
     }
 
     /// Adds the blocks of another document at the end.

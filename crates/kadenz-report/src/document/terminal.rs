@@ -5,7 +5,8 @@ use std::ops::Range;
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING, UTF8_FULL_CONDENSED};
 use comfy_table::{CellAlignment, ContentArrangement};
 
-use super::{Chart, Document, DocumentBlock, Medium, Part, Split, Table, TableCell};
+use super::{Chart, Document, DocumentBlock, DocumentLine, Medium, Part, Split, Table, TableCell};
+use crate::findings::Finding;
 use crate::text::{Style, Text, one_line, wrap};
 
 impl Document {
@@ -41,6 +42,7 @@ impl Part {
         let fitted = fitted.map(|columns| style.of_width(style.width.min(columns)));
         let words =
             |text: &str| fitted.map_or_else(|| text.into(), |it| wrap(text, it.width).into());
+        let line = |it: &DocumentLine| it.drawn(fitted.unwrap_or(style));
         match &self.block {
             DocumentBlock::Table(table) => table.drawn(fitted),
             DocumentBlock::Listing(text) => text.clone(),
@@ -49,10 +51,11 @@ impl Part {
             | DocumentBlock::OfSeries(_, text)
             | DocumentBlock::Chart(Chart { words: text, .. }) => words(text),
             DocumentBlock::Missing(names, why) => words(&[names.as_str(), why].concat()),
-            DocumentBlock::Lines(lines) => Text::join(
-                lines.iter().map(|it| it.drawn(fitted.unwrap_or(style))),
-                "\n",
-            ),
+            DocumentBlock::Lines(lines) => Text::join(lines.iter().map(line), "\n"),
+            DocumentBlock::Findings(all) => {
+                let lines = all.iter().flat_map(Finding::lines);
+                Text::join(lines.map(|it| line(&it)), "\n")
+            }
             DocumentBlock::List(items) => Text::join(items.iter().map(|it| words(it)), "\n"),
             DocumentBlock::Code(sentence, code) => {
                 let lines = code.lines().map(|line| format!("  {line}"));
@@ -64,6 +67,7 @@ impl Part {
             | DocumentBlock::Drawing(_)
             | DocumentBlock::Heading(_)
             | DocumentBlock::Link(..)
+            | DocumentBlock::Notice(..)
             | DocumentBlock::Pairs(_)
             | DocumentBlock::Folded(..) => Text::default(),
         }

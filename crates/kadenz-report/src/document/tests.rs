@@ -1,3 +1,5 @@
+use kadenz_record::run::model::Warning;
+
 use super::*;
 use crate::text::{Emphasis, Style};
 
@@ -158,4 +160,25 @@ fn a_chart_is_drawn_on_a_page_and_told_elsewhere() {
         page.contains("aria-label=\"largest &lt;i&gt;: 9 us\">"),
         "{page}"
     );
+}
+
+#[test]
+fn findings_are_numbered_on_and_only_a_page_says_that_there_are_none() {
+    let finding = |text: &str| {
+        let warning = Warning::new("id", text, Some("now: sudo x -y\nthen: wait"));
+        vec![Finding::of_warning(&warning)]
+    };
+    let document = Document::new()
+        .findings(finding("<one>"))
+        .findings(finding("two"));
+    let text = "warning: <one>\n  remedy: now: sudo x -y\n  then: wait\n\nwarning: two\n";
+    assert!(document.terminal(Style::plain()).starts_with(text));
+    let markdown =
+        "warning: &lt;one>  \nremedy: now: `sudo x -y`  \nthen: wait\n\nwarning: two  \n";
+    assert!(document.markdown().starts_with(markdown));
+    let page = document.html();
+    assert!(page.contains("<li id=\"doubt-0\">") && page.contains("<li id=\"doubt-1\">"));
+    let none = Document::new().findings(Vec::new());
+    assert_eq!(none.terminal(Style::plain()), "");
+    assert!(none.html().contains("nothing to warn of"));
 }

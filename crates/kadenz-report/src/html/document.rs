@@ -72,7 +72,7 @@ pub(super) fn render(page: &Page<'_>) -> String {
         charts::sections(out, page, &data);
         out.tag("</div>");
         machine::host(out, page);
-        findings::section(out, &findings);
+        findings::section(out, findings.clone());
         machine::tuning(out, page, &findings);
         machine::repeat(out, page);
     })

@@ -1,25 +1,24 @@
-//! Findings on a page, and their remedies: commands in the typeface of commands, steps in words.
+//! The findings of a page: in full in a section, and by their titles beside the verdict.
 
 use kadenz_record::run::model::TuningMeasure;
 
+use super::blocks;
 use super::markup::Markup;
 use super::page::Page;
-use crate::figures::{capitalised, printed};
+use crate::document::Document;
 use crate::findings::{Finding, findings};
-use crate::text::command_in;
 
 /// All findings of the page. A [`Finding`]'s place is its number on the page.
 pub(super) fn all(page: &Page<'_>) -> Vec<Finding> {
     let series = page.series.iter();
-    let measures = series.flat_map(|it| {
-        let measures = it.summary.series.tuning.iter();
-        measures.map(|measure| (measure, it.label.as_str()))
-    });
-    let warnings = page.runs.iter().flat_map(|run| {
-        let concerned = page.compares().then_some(run.label.as_str());
-        run.summary.warnings.iter().map(move |it| (it, concerned))
-    });
-    findings(&measures.collect::<Vec<_>>(), warnings)
+    let runs = page.runs.iter();
+    findings(
+        series.map(|it| (it.summary, it.label.as_str())),
+        runs.map(|it| {
+            let concerned = page.compares().then_some(it.label.as_str());
+            (it.summary, concerned)
+        }),
+    )
 }
 
 /// The number of a measure's finding; absent where it has none.
@@ -29,83 +28,32 @@ pub(super) fn number(findings: &[Finding], measure: &TuningMeasure) -> Option<us
 }
 
 /// The findings beside the verdict: the serious ones by their titles, and how many more there are.
-pub(super) fn beside_the_verdict(out: &mut Markup, findings: &[Finding]) {
+pub(super) fn beside_the_verdict(findings: &[Finding]) -> Document {
     let serious = findings.iter().filter(|it| it.is_serious).count();
-    if findings.is_empty() {
-        return;
-    }
-    out.tag(
-        "<div class=\"doubts\"><p><svg aria-hidden=\"true\"><use href=\"#i-warning\"/></svg><b>",
-    );
-    out.tag(match serious {
-        0 => "Read this result with",
-        _ => "This makes the result doubtful",
-    });
-    out.tag("</b></p><ul>");
-    for (number, finding) in findings.iter().enumerate().take(serious) {
-        out.tag("<li><a")
-            .attr("href", format!("#doubt-{number}"))
-            .tag(">");
-        out.text(printed(&finding.title)).tag("</a></li>");
-    }
-    let rest = findings.len() - serious;
-    if rest > 0 {
-        out.tag("<li><a href=\"#warnings\">").text(rest);
-        out.tag(if rest == 1 { " note" } else { " notes" });
-        out.tag(if serious == 0 { "" } else { " more" })
-            .tag("</a></li>");
-    }
-    out.tag("</ul></div>");
-}
-
-/// The first few names, and how many more there are.
-fn named(concerned: &[String]) -> String {
-    const MAX: usize = 4;
-    let first = concerned[..concerned.len().min(MAX)].join(", ");
-    match concerned.len().saturating_sub(MAX) {
-        0 => first,
-        more => format!("{first} and {more} more"),
-    }
+    let (words, more) = match serious {
+        0 => ("Read this result with", ""),
+        _ => ("This makes the result doubtful", " more"),
+    };
+    let titles = findings.iter().take(serious).enumerate();
+    let titles = titles.map(|(number, it)| (format!("#doubt-{number}"), it.title.clone()));
+    let notes = match findings.len() - serious {
+        0 => None,
+        1 => Some(format!("1 note{more}")),
+        rest => Some(format!("{rest} notes{more}")),
+    };
+    let notes = notes.map(|it| ("#warnings".to_owned(), it));
+    Document::new().notice(words, titles.chain(notes).collect())
 }
 
 /// The section with all findings in full.
-pub(super) fn section(out: &mut Markup, findings: &[Finding]) {
-    out.tag("<section id=\"warnings\"><h2>What spoils or limits this result</h2>");
-    if findings.is_empty() {
-        out.tag("<p class=\"fine\"><svg aria-hidden=\"true\"><use href=\"#i-kept\"/></svg>The instrument found nothing to warn of.</p></section>");
-        return;
-    }
-    out.tag("<ul class=\"warnings\">");
-    for (number, finding) in findings.iter().enumerate() {
-        out.tag("<li").attr("id", format!("doubt-{number}"));
-        out.tag("><svg aria-hidden=\"true\"><use href=\"#i-warning\"/></svg><div><p>");
-        out.text(printed(&capitalised(&finding.text))).tag("</p>");
-        if let Some(remedy) = &finding.remedy {
-            write_remedy(out, remedy);
-        }
-        if !finding.concerned.is_empty() {
-            out.tag("<p class=\"concerned\">Concerns ")
-                .text(named(&finding.concerned))
-                .tag("</p>");
-        }
-        out.tag("</div></li>");
-    }
-    out.tag("</ul></section>");
-}
-
-/// A remedy, a line each: `now: sudo sysctl -w ...`, or a step in words.
-pub(super) fn write_remedy(out: &mut Markup, remedy: &str) {
-    out.tag("<p class=\"remedy\"><b>Remedy</b> ");
-    for (index, line) in remedy.lines().enumerate() {
-        if index > 0 {
-            out.tag("<br>");
-        }
-        match command_in(line) {
-            Some((when, command)) => out.text(when).element("code", command),
-            None => out.ticked(line),
-        };
-    }
-    out.tag("</p>");
+pub(super) fn section(out: &mut Markup, findings: Vec<Finding>) {
+    let document = Document::new().findings(findings);
+    blocks::section(
+        out,
+        "warnings",
+        "What spoils or limits this result",
+        &document,
+    );
 }
 
 #[cfg(test)]
@@ -181,36 +129,5 @@ mod tests {
             Finding::of_measure(&refused).map(|it| it.title).as_deref(),
             Some("Cpu dma latency: 0 us was requested and not granted")
         );
-    }
-
-    fn written(remedy: &str) -> String {
-        let mut out = Markup::default();
-        write_remedy(&mut out, remedy);
-        out.finish()
-            .replace("<p class=\"remedy\"><b>Remedy</b> ", "")
-            .replace("</p>", "")
-    }
-
-    #[test]
-    fn commands_stand_in_the_letters_of_commands() {
-        assert_eq!(
-            written("sudo sysctl -w a.b=1"),
-            "<code>sudo sysctl -w a.b=1</code>"
-        );
-        assert_eq!(
-            written("now: sudo x -y\nfor good: add a to b"),
-            "now: <code>sudo x -y</code><br>for good: add a to b"
-        );
-    }
-
-    #[test]
-    fn steps_stand_in_words() {
-        for step in [
-            "measure on bare metal; else pin its CPUs",
-            "kadenz doctor says what each costs",
-        ] {
-            assert_eq!(written(step), step);
-        }
-        assert_eq!(written("run `x <y>`"), "run <code>x &lt;y&gt;</code>");
     }
 }

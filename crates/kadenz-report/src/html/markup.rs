@@ -54,6 +54,13 @@ impl Markup {
         self
     }
 
+    /// An icon, which screen readers pass over.
+    pub(super) fn icon(&mut self, name: &str) -> &mut Self {
+        self.tag("<svg aria-hidden=\"true\"><use")
+            .attr("href", format!("#i-{name}"))
+            .tag("/></svg>")
+    }
+
     /// Text in the typeface of commands, with a button that copies it.
     pub(super) fn copyable(&mut self, id: &str, what: &str, text: &str) -> &mut Self {
         self.tag("<div class=\"command\"><pre><code").attr("id", id);
@@ -61,7 +68,8 @@ impl Markup {
         self.tag("</code></pre><button type=\"button\" class=\"copy\"")
             .attr("data-copies", id)
             .attr("aria-label", format!("Copy {what}"));
-        self.tag("><svg aria-hidden=\"true\"><use href=\"#i-copy\"/></svg><span aria-live=\"polite\">Copy</span></button></div>")
+        self.tag(">").icon("copy");
+        self.tag("<span aria-live=\"polite\">Copy</span></button></div>")
     }
 
     /// A JSON value inside a script element: its `<` are escaped, so that none ends the element.

@@ -1,6 +1,6 @@
 //! The verdict, first and in large words: the result for each deadline, and its basis.
 
-use super::blocks::paragraph;
+use super::blocks::{paragraph, write};
 use super::compared;
 use super::findings;
 use super::markup::Markup;
@@ -33,7 +33,7 @@ pub(super) fn section(out: &mut Markup, page: &Page<'_>, findings: &[Finding]) {
         true => compared::headline(out, page),
         false => headline(out, page),
     };
-    findings::beside_the_verdict(out, findings);
+    write(out, &findings::beside_the_verdict(findings));
     if !more.is_empty() {
         paragraph(out, "<p class=\"answer\">", &more);
     }

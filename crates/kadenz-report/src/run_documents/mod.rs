@@ -58,9 +58,11 @@ fn summary_with(summary: &Summary, matrix: Option<&Matrix>) -> Document {
             false => document.and(sheet(&summary.by_themselves().collect::<Vec<_>>())),
         };
     }
+    let series = summary.series.iter();
+    let series = series.map(|it| (it, it.series.name.as_str()));
     document
         .and(modes(summary))
-        .lines(warnings(summary))
+        .findings(findings(series, once((summary, None))))
         .fitted()
 }
 
@@ -100,28 +102,6 @@ fn heading(summary: &Summary) -> Vec<DocumentLine> {
 
 fn or_unknown(text: &str) -> &str {
     if text.is_empty() { "unknown" } else { text }
-}
-
-/// What spoils or limits the result, with remedies.
-fn warnings(summary: &Summary) -> impl Iterator<Item = DocumentLine> {
-    let measures = summary.series.iter().flat_map(|it| {
-        let measures = it.series.tuning.iter();
-        measures.map(|measure| (measure, it.series.name.as_str()))
-    });
-    let warnings = summary.warnings.iter().map(|it| (it, None));
-    let all = findings(&measures.collect::<Vec<_>>(), warnings);
-    all.into_iter().flat_map(|it| {
-        let remedy = it.remedy.map(|it| format!("remedy: {it}"));
-        let lines: Vec<String> = remedy
-            .iter()
-            .flat_map(|it| it.lines())
-            .map(str::to_owned)
-            .collect();
-        let remedy = lines
-            .into_iter()
-            .map(|it| DocumentLine::labelled("", 2, it));
-        once(format!("warning: {}", it.text).into()).chain(remedy)
-    })
 }
 
 /// The modes of the series that are shown by themselves, as on a page, where they were searched.

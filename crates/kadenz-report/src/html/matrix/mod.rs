@@ -7,7 +7,7 @@ use std::slice;
 
 use serde::Serialize;
 
-use super::blocks::{paragraph, section};
+use super::blocks::{paragraph, section, write};
 use super::data::{Buckets, RunData, buckets};
 use super::findings;
 use super::machine::{self, measures_table};
@@ -67,7 +67,7 @@ pub(super) fn sections(
         section(out, id, title, &document);
     }
     sections::all(out, page, recurring);
-    findings::section(out, &findings);
+    findings::section(out, findings);
     refused(out, matrix);
     machine::host(out, page);
     machine::repeat(out, page);
@@ -84,7 +84,7 @@ fn answer(out: &mut Markup, matrix: &Matrix, findings: &[Finding]) {
     };
     out.tag("<section id=\"verdict\">");
     h1(out, class, &headline(recommendation));
-    findings::beside_the_verdict(out, findings);
+    write(out, &findings::beside_the_verdict(findings));
     for sentence in &recommendation.sentences {
         paragraph(out, "<p class=\"answer\">", sentence);
     }

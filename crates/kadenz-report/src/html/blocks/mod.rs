@@ -1,6 +1,7 @@
 //! Documents on a page.
 
-use super::findings::write_remedy;
+mod findings;
+
 use super::markup::Markup;
 use super::plot;
 use super::table::mark;
@@ -37,70 +38,69 @@ pub(super) fn section(out: &mut Markup, id: &str, title: &str, document: &Docume
 
 /// Writes the blocks of a document that a page shows.
 pub(super) fn write(out: &mut Markup, document: &Document) {
-    for block in document.blocks(Medium::Page) {
-        match block {
-            DocumentBlock::Lead(text) => paragraph(out, "<p class=\"lead\">", text),
-            DocumentBlock::Sentence(text) => paragraph(out, "<p>", text),
-            DocumentBlock::Hint(text) => paragraph(out, "<p class=\"hint\">", text),
-            DocumentBlock::Missing(names, why) => {
-                out.tag("<p class=\"missing\">");
-                if !names.is_empty() {
-                    out.element("b", names);
-                }
-                out.ticked(&printed(why)).tag("</p>");
+    // The findings of several runs are numbered on, so that no id comes twice.
+    let mut findings = 0;
+    let blocks = document.blocks(Medium::Page);
+    blocks.for_each(|it| block(out, it, &mut findings));
+}
+
+/// Writes a block, after this many findings.
+fn block(out: &mut Markup, block: &DocumentBlock, before: &mut usize) {
+    match block {
+        DocumentBlock::Lead(text) => paragraph(out, "<p class=\"lead\">", text),
+        DocumentBlock::Sentence(text) => paragraph(out, "<p>", text),
+        DocumentBlock::Hint(text) => paragraph(out, "<p class=\"hint\">", text),
+        DocumentBlock::Missing(names, why) => {
+            out.tag("<p class=\"missing\">");
+            if !names.is_empty() {
+                out.element("b", names);
             }
-            DocumentBlock::Chart(it) => plot::chart(out, it),
-            DocumentBlock::Drawing(it) => plot::drawing(out, it),
-            DocumentBlock::OfSeries(number, text) => {
-                out.tag("<p class=\"difference\"")
-                    .attr("data-series", number);
-                out.tag(">").ticked(&printed(text)).tag("</p>");
+            out.ticked(&printed(why)).tag("</p>");
+        }
+        DocumentBlock::Chart(it) => plot::chart(out, it),
+        DocumentBlock::Drawing(it) => plot::drawing(out, it),
+        DocumentBlock::OfSeries(number, text) => {
+            out.tag("<p class=\"difference\"")
+                .attr("data-series", number);
+            out.tag(">").ticked(&printed(text)).tag("</p>");
+        }
+        DocumentBlock::Link(text, address, words) => {
+            out.tag("<p class=\"hint\">").text(text).tag(" <a");
+            out.attr("href", address)
+                .tag(">")
+                .text(words)
+                .tag("</a>.</p>");
+        }
+        DocumentBlock::Pairs(all) => pairs(out, all),
+        DocumentBlock::Lines(lines) => {
+            lines
+                .iter()
+                .for_each(|it| paragraph(out, "<p>", &it.plain()));
+        }
+        DocumentBlock::Table(it) => table(out, it),
+        DocumentBlock::Listing(text) => {
+            out.element("pre", text.plain());
+        }
+        DocumentBlock::Heading(text) => {
+            out.element("h3", text);
+        }
+        DocumentBlock::List(items) => {
+            out.tag("<ul class=\"sentences\">");
+            for item in items {
+                out.tag("<li>").ticked(&printed(item)).tag("</li>");
             }
-            DocumentBlock::Link(text, address, words) => {
-                out.tag("<p class=\"hint\">").text(text).tag(" <a");
-                out.attr("href", address)
-                    .tag(">")
-                    .text(words)
-                    .tag("</a>.</p>");
-            }
-            DocumentBlock::Pairs(all) => pairs(out, all),
-            DocumentBlock::Lines(lines) => {
-                lines
-                    .iter()
-                    .for_each(|it| paragraph(out, "<p>", &it.plain()));
-            }
-            DocumentBlock::Table(it) => {
-                table(out, it);
-                if !it.key.is_empty() {
-                    out.tag("<p class=\"heat-key\">");
-                    plot::key(out, &it.key).tag("</p>");
-                }
-                it.notes
-                    .iter()
-                    .for_each(|it| paragraph(out, "<p class=\"hint\">", it));
-            }
-            DocumentBlock::Listing(text) => {
-                out.element("pre", text.plain());
-            }
-            DocumentBlock::Heading(text) => {
-                out.element("h3", text);
-            }
-            DocumentBlock::List(items) => {
-                out.tag("<ul class=\"sentences\">");
-                for item in items {
-                    out.tag("<li>").ticked(&printed(item)).tag("</li>");
-                }
-                out.tag("</ul>");
-            }
-            DocumentBlock::Code(sentence, code) => {
-                paragraph(out, "<p class=\"hint\">", sentence);
-                out.element("pre", code);
-            }
-            DocumentBlock::Folded(summary, content) => {
-                out.tag("<details>").element("summary", summary);
-                write(out, content);
-                out.tag("</details>");
-            }
+            out.tag("</ul>");
+        }
+        DocumentBlock::Code(sentence, code) => {
+            paragraph(out, "<p class=\"hint\">", sentence);
+            out.element("pre", code);
+        }
+        DocumentBlock::Findings(all) => findings::list(out, all, before),
+        DocumentBlock::Notice(words, links) => findings::notice(out, words, links),
+        DocumentBlock::Folded(summary, content) => {
+            out.tag("<details>").element("summary", summary);
+            write(out, content);
+            out.tag("</details>");
         }
     }
 }
@@ -147,6 +147,12 @@ fn table(out: &mut Markup, table: &Table) {
         out.tag("</tbody>");
     }
     out.tag("</table></div>");
+    if !table.key.is_empty() {
+        out.tag("<p class=\"heat-key\">");
+        plot::key(out, &table.key).tag("</p>");
+    }
+    let notes = table.notes.iter();
+    notes.for_each(|it| paragraph(out, "<p class=\"hint\">", it));
 }
 
 /// A row with the cells of these columns.
@@ -201,7 +207,7 @@ fn cell(out: &mut Markup, cell: &TableCell) {
         out.element("small", note);
     }
     if let Some(remedy) = &cell.remedy {
-        write_remedy(out, remedy);
+        findings::remedy(out, remedy);
     }
 }
 
@@ -209,15 +215,12 @@ fn words(out: &mut Markup, cell: &TableCell) {
     let words = cell.shown(Medium::Page);
     match cell.mark {
         None => out.text(words),
-        Some(CellMark::Standing(good)) => {
-            out.tag(match good {
-                true => {
-                    "<span class=\"yes\"><svg aria-hidden=\"true\"><use href=\"#i-kept\"/></svg>"
-                }
-                false => {
-                    "<span class=\"no\"><svg aria-hidden=\"true\"><use href=\"#i-missed\"/></svg>"
-                }
-            });
+        Some(CellMark::Standing(true)) => {
+            out.tag("<span class=\"yes\">").icon("kept");
+            out.text(words).tag("</span>")
+        }
+        Some(CellMark::Standing(false)) => {
+            out.tag("<span class=\"no\">").icon("missed");
             out.text(words).tag("</span>")
         }
         Some(CellMark::Sign(sign)) => {
