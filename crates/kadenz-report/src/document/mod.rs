@@ -32,6 +32,7 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
+mod block;
 mod line;
 mod markdown;
 mod table;
@@ -45,6 +46,7 @@ use serde::{Serialize, Serializer};
 use crate::findings::Finding;
 use crate::text::Text;
 
+pub(crate) use block::{Chart, ChartControl, DocumentBlock, Drawing, Key, SvgElement};
 pub use line::DocumentLine;
 pub use table::Table;
 pub(crate) use table::{Bar, CellMark, Column, LineDrawing, Row, Split, TableCell};
@@ -101,92 +103,6 @@ pub(crate) enum Medium {
     /// An HTML page.
     Page,
 }
-
-/// A paragraph, a table or another part of a document.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum DocumentBlock {
-    /// The main statement of a section.
-    Lead(String),
-    Sentence(String),
-    /// A paragraph of several lines.
-    Lines(Vec<DocumentLine>),
-    /// How to read a page's section.
-    Hint(String),
-    /// Names and a colon, or nothing, and why something is missing.
-    Missing(String, String),
-    /// Names and their values.
-    Pairs(Vec<(String, String)>),
-    /// A sentence that ends with words which lead to an address, for a page.
-    Link(String, &'static str, &'static str),
-    Table(Table),
-    /// A chart of a page, whose words take its place in a Markdown file and on a terminal.
-    Chart(Chart),
-    /// A drawing, for a page.
-    Drawing(Drawing),
-    /// The number of a series, and a sentence on it, which a page shows while a chart shows the series.
-    OfSeries(usize, String),
-    Listing(Text),
-    /// The title of a part, which a terminal leaves out.
-    Heading(String),
-    List(Vec<String>),
-    /// A sentence that introduces code, and the code to type or to write into a file.
-    Code(String, String),
-    /// What spoils or limits the result.
-    Findings(Vec<Finding>),
-    /// A warning, and the addresses and words of links to its reasons, for a page.
-    Notice(&'static str, Vec<(String, String)>),
-    /// Content that a page unfolds on request.
-    Folded(String, Document),
-}
-
-/// A chart, which the scripts of a page draw from the page's data.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Chart {
-    /// What it shows, in sentences with figures: for screen readers, Markdown files and terminals.
-    pub(crate) words: String,
-    /// Its id, in a section of several charts.
-    pub(crate) id: Option<String>,
-    pub(crate) controls: Vec<ChartControl>,
-}
-
-/// The names of what is drawn, each after the class of its sign.
-pub(crate) type Key = Vec<(&'static str, &'static str)>;
-
-/// A control of a chart. Those above it are in their order.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum ChartControl {
-    /// The series, each with a button that shows or hides it.
-    Legend,
-    Key(Key),
-    /// A choice between a linear and a logarithmic scale.
-    Scale,
-    /// A choice of times around the largest value; a hint says how charts zoom.
-    Spans,
-    /// A choice of one series: the number and the name of each.
-    Series(Vec<(usize, String)>),
-    /// The wheel and the keyboard zoom.
-    Zoom,
-}
-
-/// Elements of SVG, which a page shows without a script.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Drawing {
-    pub(crate) class: &'static str,
-    /// What it shows, for screen readers.
-    pub(crate) words: &'static str,
-    /// Width and height.
-    pub(crate) size: (f64, f64),
-    /// From the back to the front.
-    pub(crate) elements: Vec<SvgElement>,
-}
-
-/// The name of an element of SVG, its attributes, and its text.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct SvgElement(
-    pub(crate) &'static str,
-    pub(crate) Vec<(&'static str, String)>,
-    pub(crate) String,
-);
 
 impl Document {
     /// Makes a document without blocks.
