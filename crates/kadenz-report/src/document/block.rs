@@ -14,7 +14,13 @@ pub(crate) enum DocumentBlock {
     Lines(Vec<DocumentLine>),
     /// How to read a page's section.
     Hint(String),
-    /// Names and a colon, or nothing, and why something is missing.
+    /// The class of an answer's icon, and the answer in a few words.
+    Headline(&'static str, String),
+    /// The name of what a sentence of the answer is about, or nothing, and the sentence.
+    Answer(String, String),
+    /// The verdicts of series, for a page.
+    Cards(Vec<VerdictCard>),
+    /// Names, or nothing, and why something is missing.
     Missing(String, String),
     /// Names and their values.
     Pairs(Vec<(String, String)>),
@@ -33,12 +39,34 @@ pub(crate) enum DocumentBlock {
     List(Vec<String>),
     /// A sentence that introduces code, and the code to type or to write into a file.
     Code(String, String),
+    /// The id of code, the words for it, and the code, with a button of a page that copies it.
+    Copied(String, String, String),
     /// What spoils or limits the result.
     Findings(Vec<Finding>),
     /// A warning, and the addresses and words of links to its reasons, for a page.
     Notice(&'static str, Vec<(String, String)>),
     /// Content that a page unfolds on request.
     Folded(String, Document),
+    /// The class of columns, and their content, which a page shows side by side.
+    Columns(&'static str, Vec<Document>),
+}
+
+/// The verdict on a series.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct VerdictCard {
+    /// The name of the series.
+    pub(crate) title: String,
+    /// The class of the icon.
+    pub(crate) class: &'static str,
+    /// The verdict in a few words.
+    pub(crate) words: &'static str,
+    pub(crate) misses: u64,
+    /// The number of samples.
+    pub(crate) count: u64,
+    /// What the verdict rests on, in sentences.
+    pub(crate) basis: String,
+    /// Names and their values.
+    pub(crate) facts: Vec<(String, String)>,
 }
 
 /// A chart, which the scripts of a page draw from the page's data.
@@ -89,3 +117,11 @@ pub(crate) struct SvgElement(
     pub(crate) Vec<(&'static str, String)>,
     pub(crate) String,
 );
+
+/// A text after the name of what it is about, or nothing.
+pub(super) fn named(name: &str, text: &str) -> String {
+    match name {
+        "" => text.to_owned(),
+        _ => format!("{name}: {text}"),
+    }
+}

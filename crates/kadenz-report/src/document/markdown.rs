@@ -1,5 +1,6 @@
 //! Documents as Markdown.
 
+use super::block::named;
 use super::{Chart, Document, DocumentBlock, DocumentLine, Medium};
 use crate::findings::Finding;
 use crate::text::visible;
@@ -32,11 +33,17 @@ impl Document {
             }
             DocumentBlock::Lead(text)
             | DocumentBlock::Sentence(text)
+            | DocumentBlock::Headline(_, text)
             | DocumentBlock::OfSeries(_, text)
             | DocumentBlock::Chart(Chart { words: text, .. }) => escaped(text),
-            DocumentBlock::Missing(names, why) => escaped(&[names.as_str(), why].concat()),
+            DocumentBlock::Answer(name, text) | DocumentBlock::Missing(name, text) => {
+                escaped(&named(name, text))
+            }
             // Blocks of a page alone.
             DocumentBlock::Hint(_)
+            | DocumentBlock::Cards(_)
+            | DocumentBlock::Columns(..)
+            | DocumentBlock::Copied(..)
             | DocumentBlock::Drawing(_)
             | DocumentBlock::Link(..)
             | DocumentBlock::Notice(..)

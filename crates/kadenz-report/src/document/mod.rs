@@ -46,7 +46,7 @@ use serde::{Serialize, Serializer};
 use crate::findings::Finding;
 use crate::text::Text;
 
-pub(crate) use block::{Chart, ChartControl, DocumentBlock, Drawing, Key, SvgElement};
+pub(crate) use block::{Chart, ChartControl, DocumentBlock, Drawing, Key, SvgElement, VerdictCard};
 pub use line::DocumentLine;
 pub use table::Table;
 pub(crate) use table::{Bar, CellMark, Column, LineDrawing, Row, Split, TableCell};
@@ -162,6 +162,25 @@ impl Document {
         self.push_on(Some(Medium::Page), DocumentBlock::Hint(text.into()))
     }
 
+    /// Adds the answer of a page in a few words, and the class of its icon.
+    pub(crate) fn headline(self, class: &'static str, words: impl Into<String>) -> Self {
+        self.push(DocumentBlock::Headline(class, words.into()))
+    }
+
+    /// Adds a sentence of the answer, with the name of what it is about or nothing, unless there is no sentence.
+    pub(crate) fn answer(self, name: &str, text: impl Into<String>) -> Self {
+        let text = text.into();
+        match text.is_empty() {
+            true => self,
+            false => self.push(DocumentBlock::Answer(name.to_owned(), text)),
+        }
+    }
+
+    /// Adds the verdicts of series for a page.
+    pub(crate) fn cards(self, cards: Vec<VerdictCard>) -> Self {
+        self.push_on(Some(Medium::Page), DocumentBlock::Cards(cards))
+    }
+
     /// Adds why something is missing.
     pub(crate) fn missing(self, why: impl Into<String>) -> Self {
         self.push(DocumentBlock::Missing(String::new(), why.into()))
@@ -169,8 +188,7 @@ impl Document {
 
     /// Adds why something of these names is missing.
     pub(crate) fn missing_of(self, names: &[String], why: &str) -> Self {
-        let names = format!("{}: ", names.join(", "));
-        self.push(DocumentBlock::Missing(names, why.to_owned()))
+        self.push(DocumentBlock::Missing(names.join(", "), why.to_owned()))
     }
 
     /// Adds a chart with its words and its controls.
@@ -271,6 +289,17 @@ impl Document {
             sentence.to_owned(),
             code.trim_end().to_owned(),
         ))
+    }
+
+    /// Adds code for a page, with a button that copies it: the id of the code, and the words for it.
+    pub(crate) fn copied(self, id: impl Into<String>, what: impl Into<String>, code: &str) -> Self {
+        let copied = DocumentBlock::Copied(id.into(), what.into(), code.to_owned());
+        self.push_on(Some(Medium::Page), copied)
+    }
+
+    /// Adds documents for a page that stand side by side, in columns of this class.
+    pub(crate) fn columns(self, class: &'static str, columns: Vec<Self>) -> Self {
+        self.push_on(Some(Medium::Page), DocumentBlock::Columns(class, columns))
     }
 
     /// Adds what spoils or limits the result; a page alone says that nothing does.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING, UTF8_FULL_CONDENSED};
 use comfy_table::{CellAlignment, ContentArrangement};
 
+use super::block::named;
 use super::{Chart, Document, DocumentBlock, DocumentLine, Medium, Part, Split, Table, TableCell};
 use crate::findings::Finding;
 use crate::text::{Style, Text, one_line, wrap};
@@ -48,9 +49,12 @@ impl Part {
             DocumentBlock::Listing(text) => text.clone(),
             DocumentBlock::Lead(text)
             | DocumentBlock::Sentence(text)
+            | DocumentBlock::Headline(_, text)
             | DocumentBlock::OfSeries(_, text)
             | DocumentBlock::Chart(Chart { words: text, .. }) => words(text),
-            DocumentBlock::Missing(names, why) => words(&[names.as_str(), why].concat()),
+            DocumentBlock::Answer(name, text) | DocumentBlock::Missing(name, text) => {
+                words(&named(name, text))
+            }
             DocumentBlock::Lines(lines) => Text::join(lines.iter().map(line), "\n"),
             DocumentBlock::Findings(all) => {
                 let lines = all.iter().flat_map(Finding::lines);
@@ -64,6 +68,9 @@ impl Part {
                 all.join("\n").into()
             }
             DocumentBlock::Hint(_)
+            | DocumentBlock::Cards(_)
+            | DocumentBlock::Columns(..)
+            | DocumentBlock::Copied(..)
             | DocumentBlock::Drawing(_)
             | DocumentBlock::Heading(_)
             | DocumentBlock::Link(..)

@@ -182,3 +182,21 @@ fn findings_are_numbered_on_and_only_a_page_says_that_there_are_none() {
     assert_eq!(none.terminal(Style::plain()), "");
     assert!(none.html().contains("nothing to warn of"));
 }
+
+#[test]
+fn an_answer_follows_the_name_of_what_it_is_about() {
+    let document = Document::new()
+        .headline("kept", "It keeps")
+        .answer("<run>", "no miss in 5 us")
+        .missing_of(&["a".to_owned(), "b".to_owned()], "no samples");
+    let shown = document.terminal(Style::plain());
+    assert_eq!(
+        shown,
+        "It keeps\n\n<run>: no miss in 5 us\n\na, b: no samples"
+    );
+    let markdown = "It keeps\n\n&lt;run>: no miss in 5 us\n\na, b: no samples\n";
+    assert_eq!(document.markdown(), markdown);
+    let page = "<p class=\"answer\"><b>&lt;run&gt;</b>: no miss in 5\u{a0}µs</p>\
+                <p class=\"missing\"><b>a, b: </b>no samples</p>";
+    assert!(document.html().ends_with(page), "{}", document.html());
+}

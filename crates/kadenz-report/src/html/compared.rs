@@ -3,17 +3,15 @@
 
 use std::iter::once;
 
-use super::markup::Markup;
 use super::page::{Page, SeriesOnPage};
-use super::verdict::h1;
 use crate::compare::{CompareOptions, Comparison};
 use crate::document::{Document, LineDrawing, Row, Table, TableCell};
-use crate::figures::{printed, significant, span};
+use crate::figures::{significant, span};
 use crate::sections::series::{Figure, SeriesFigure, by_series};
 use crate::summary::SeriesSummary;
 
-/// The first sentence of the comparison; the others are returned.
-pub(super) fn headline(out: &mut Markup, page: &Page<'_>) -> String {
+/// The first sentence of the comparison, and the others.
+pub(super) fn headline(page: &Page<'_>) -> (Document, Document) {
     let comparison = Comparison::new(page.summaries, &CompareOptions::default());
     let answer = comparison.answer(page.summaries);
     let (first, rest) = answer.split_once(". ").unwrap_or((&answer, ""));
@@ -29,8 +27,8 @@ pub(super) fn headline(out: &mut Markup, page: &Page<'_>) -> String {
         (false, true) => "kept",
         (false, false) => "unknown",
     };
-    h1(out, class, &printed(first.trim_end_matches('.')));
-    rest.to_owned()
+    let headline = Document::new().headline(class, first.trim_end_matches('.'));
+    (headline, Document::new().answer("", rest))
 }
 
 /// The names of series that every run has; those with a deadline, if there are any.
@@ -127,15 +125,14 @@ mod tests {
     fn the_headline_is_the_first_sentence_of_the_terminal() {
         let runs = [run("before", 50_000, 2), run("after", 60_000, 9)];
         let said = Comparison::new(&runs, &CompareOptions::default()).answer(&runs);
-        let mut out = Markup::default();
-        let rest = headline(&mut out, &Page::of(&runs));
+        let (headline, rest) = headline(&Page::of(&runs));
         let (first, further) = said.split_once(". ").unwrap();
         assert_eq!(
             first,
             "after misses 9 of 5,009 deadlines, before 2 of 5,002"
         );
-        assert!(out.finish().contains(first));
-        assert_eq!(rest, further);
+        assert!(headline.html().contains(first));
+        assert_eq!(rest, Document::new().answer("", further));
         assert!(further.starts_with("The runs are too short"), "{further}");
     }
 

@@ -1,19 +1,20 @@
 //! The verdict, first and in large words: the result for each deadline, and its basis.
 
-use super::blocks::{paragraph, write};
+use super::blocks;
 use super::compared;
 use super::findings;
 use super::markup::Markup;
 use super::page::{Page, SeriesOnPage};
 use crate::answers::{Headline, HeadlineAnswer, answer};
-use crate::figures::{bound, count, duration, plural, printed, rate, significant, span};
+use crate::document::{Document, VerdictCard};
+use crate::figures::{bound, duration, plural, rate, significant, span};
 use crate::findings::Finding;
 use crate::numbers;
 use crate::summary::Summary;
 use crate::verdict::{Loss, Standing, Verdict, bounded};
 
 /// The class of a standing, which names its icon, and its words.
-fn class_and_word(standing: Standing) -> (&'static str, &'static str) {
+fn class_and_words(standing: Standing) -> (&'static str, &'static str) {
     match standing {
         Standing::Kept => ("kept", "Kept"),
         Standing::Missed => ("missed", "Missed"),
@@ -28,35 +29,37 @@ const MAX_PER_SENTENCE: usize = 4;
 
 /// The section: the answer in a line, the findings, then the basis.
 pub(super) fn section(out: &mut Markup, page: &Page<'_>, findings: &[Finding]) {
-    out.tag("<section id=\"verdict\">");
-    let more = match page.compares() {
-        true => compared::headline(out, page),
-        false => headline(out, page),
-    };
-    write(out, &findings::beside_the_verdict(findings));
-    if !more.is_empty() {
-        paragraph(out, "<p class=\"answer\">", &more);
-    }
-    if page.judged().count() <= MAX_PER_SENTENCE {
-        answers(out, page);
-    }
-    if page.judged().next().is_none() {
-        out.tag("<p class=\"lead\">The page shows what was measured. Repeat the run with ");
-        out.tag("<code>--deadline</code>, for example <code>--deadline 400us</code>, to have it judged.</p>");
-    }
-    out.tag("<div class=\"cards\">");
-    for series in page.judged() {
-        if let Some(verdict) = &series.summary.verdict {
-            card(out, series, verdict);
-        }
-    }
-    out.tag("</div>");
+    blocks::open(out, "verdict", "");
+    blocks::write(out, &document(page, findings));
     another_deadline(out, page);
     out.tag("</section>");
 }
 
-/// The answer of the only run; further sentences are returned.
-fn headline(out: &mut Markup, page: &Page<'_>) -> String {
+fn document(page: &Page<'_>, findings: &[Finding]) -> Document {
+    let (headline, more) = match page.compares() {
+        true => compared::headline(page),
+        false => (headline(page), Document::new()),
+    };
+    let beside = findings::beside_the_verdict(findings);
+    let mut document = headline.and(beside).and(more);
+    let judged = page.judged().count();
+    if judged <= MAX_PER_SENTENCE {
+        document = document.and(answers(page));
+    }
+    if judged == 0 {
+        document = document.lead(
+            "The page shows what was measured. Repeat the run with `--deadline`, for example `--deadline 400us`, to \
+             have it judged.",
+        );
+    }
+    let cards = page
+        .judged()
+        .filter_map(|it| Some(card(it, it.summary.verdict.as_ref()?)));
+    document.cards(cards.collect())
+}
+
+/// The answer of the only run.
+fn headline(page: &Page<'_>) -> Document {
     let none = Summary::default();
     let headline = Headline::of(page.summaries.first().unwrap_or(&none));
     let class = match headline.answer {
@@ -64,77 +67,41 @@ fn headline(out: &mut Markup, page: &Page<'_>) -> String {
         HeadlineAnswer::No => "missed",
         HeadlineAnswer::TooFew | HeadlineAnswer::NotAsked => "unknown",
     };
-    h1(out, class, &printed(&headline.words));
-    String::new()
-}
-
-/// The largest words of the page, with the icon of their class.
-pub(super) fn h1(out: &mut Markup, class: &str, words: &str) {
-    out.tag("<h1").attr("class", class);
-    out.tag("><svg aria-hidden=\"true\"><use")
-        .attr("href", format!("#i-{class}"));
-    out.tag("/></svg><span>").text(words).tag("</span></h1>");
+    Document::new().headline(class, headline.words)
 }
 
 /// The answer of each run in sentences.
-fn answers(out: &mut Markup, page: &Page<'_>) {
+fn answers(page: &Page<'_>) -> Document {
+    let mut document = Document::new();
     for run in &page.runs {
-        let Some(sentence) = answer(run.summary) else {
-            continue;
-        };
-        out.tag("<p class=\"answer\">");
-        if page.compares() {
-            out.tag("<b>").text(&run.label).tag("</b>: ");
-        }
-        out.ticked(&printed(&sentence)).tag("</p>");
+        let name = if page.compares() { &run.label } else { "" };
+        document = document.answer(name, answer(run.summary).unwrap_or_default());
+    }
+    document
+}
+
+fn card(series: &SeriesOnPage<'_>, verdict: &Verdict) -> VerdictCard {
+    let (class, words) = class_and_words(verdict.standing);
+    let largest = |max| format!("{}, {}", span(max), part_of(max, verdict.limit_ns));
+    let facts = [
+        ("Deadline", Some(duration(verdict.limit_ns as f64))),
+        ("Largest value", series.summary.max_ns.map(largest)),
+        ("Scheduling", policy(series)),
+    ];
+    let facts = facts.into_iter();
+    let facts = facts.filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    VerdictCard {
+        title: series.label.clone(),
+        class,
+        words,
+        misses: verdict.misses,
+        count: verdict.count,
+        basis: basis(verdict),
+        facts: facts.collect(),
     }
 }
 
-fn card(out: &mut Markup, series: &SeriesOnPage<'_>, verdict: &Verdict) {
-    let (class, word) = class_and_word(verdict.standing);
-    out.tag("<article")
-        .attr("class", format!("card {class}"))
-        .tag("><h2>");
-    out.text(&series.label)
-        .tag("</h2><p class=\"word\"><svg aria-hidden=\"true\"><use");
-    out.attr("href", format!("#i-{class}"))
-        .tag("/></svg>")
-        .text(word)
-        .tag("</p>");
-    out.tag("<p class=\"figure\"><b>")
-        .text(count(verdict.misses))
-        .tag("</b> ");
-    out.text(if verdict.misses == 1 {
-        "miss"
-    } else {
-        "misses"
-    });
-    out.tag(" in <b>")
-        .text(count(verdict.count))
-        .tag("</b> samples</p><p>");
-    out.text(basis(verdict)).tag("</p><dl class=\"facts\">");
-    let mut fact = |name: &'static str, value: String| {
-        out.tag("<div><dt>")
-            .tag(name)
-            .tag("</dt><dd>")
-            .text(value)
-            .tag("</dd></div>");
-    };
-    fact("Deadline", duration(verdict.limit_ns as f64));
-    if let Some(max) = series.summary.max_ns {
-        fact(
-            "Largest value",
-            format!("{}, {}", span(max), part_of(max, verdict.limit_ns)),
-        );
-    }
-    if let Some(policy) = policy(series) {
-        fact("Scheduling", policy);
-    }
-    out.tag("</dl>");
-    out.tag("</article>");
-}
-
-/// The basis of the word.
+/// What the verdict rests on.
 fn basis(verdict: &Verdict) -> String {
     let bound = bound(verdict.upper_bound_95);
     match verdict.standing {

@@ -1,12 +1,14 @@
 //! Documents on a page.
 
 mod findings;
+mod verdict;
 
 use super::markup::Markup;
 use super::plot;
 use super::table::mark;
 use crate::document::{
-    Bar, CellMark, Document, DocumentBlock, LineDrawing, Medium, Row, Table, TableCell,
+    Bar, CellMark, Document, DocumentBlock, DocumentLine, LineDrawing, Medium, Row, Table,
+    TableCell,
 };
 use crate::figures::printed;
 
@@ -21,12 +23,12 @@ impl Document {
     }
 }
 
-/// Begins a section.
+/// Begins a section, with its title if it has one.
 pub(super) fn open(out: &mut Markup, id: &str, title: &str) {
-    out.tag("<section")
-        .attr("id", id)
-        .tag(">")
-        .element("h2", title);
+    out.tag("<section").attr("id", id).tag(">");
+    if !title.is_empty() {
+        out.element("h2", title);
+    }
 }
 
 /// Writes a section with the blocks of a document.
@@ -38,25 +40,42 @@ pub(super) fn section(out: &mut Markup, id: &str, title: &str, document: &Docume
 
 /// Writes the blocks of a document that a page shows.
 pub(super) fn write(out: &mut Markup, document: &Document) {
-    // The findings of several runs are numbered on, so that no id comes twice.
-    let mut findings = 0;
-    let blocks = document.blocks(Medium::Page);
-    blocks.for_each(|it| block(out, it, &mut findings));
+    let mut before = Before {
+        heading: "h3",
+        findings: 0,
+    };
+    blocks(out, document, &mut before);
 }
 
-/// Writes a block, after this many findings.
-fn block(out: &mut Markup, block: &DocumentBlock, before: &mut usize) {
+/// What the blocks before one determine.
+struct Before {
+    /// The tag of a heading: the next level below the title of the section, or below the headline.
+    heading: &'static str,
+    /// The number of findings. Those of several runs are numbered on, so that no id comes twice.
+    findings: usize,
+}
+
+fn blocks(out: &mut Markup, document: &Document, before: &mut Before) {
+    let blocks = document.blocks(Medium::Page);
+    blocks.for_each(|it| block(out, it, before));
+}
+
+fn block(out: &mut Markup, block: &DocumentBlock, before: &mut Before) {
     match block {
         DocumentBlock::Lead(text) => paragraph(out, "<p class=\"lead\">", text),
         DocumentBlock::Sentence(text) => paragraph(out, "<p>", text),
         DocumentBlock::Hint(text) => paragraph(out, "<p class=\"hint\">", text),
         DocumentBlock::Missing(names, why) => {
-            out.tag("<p class=\"missing\">");
-            if !names.is_empty() {
-                out.element("b", names);
-            }
-            out.ticked(&printed(why)).tag("</p>");
+            named(out, "<p class=\"missing\">", names, ": </b>", why);
         }
+        DocumentBlock::Headline(class, words) => {
+            verdict::headline(out, class, words);
+            before.heading = "h2";
+        }
+        DocumentBlock::Answer(name, text) => {
+            named(out, "<p class=\"answer\">", name, "</b>: ", text);
+        }
+        DocumentBlock::Cards(all) => verdict::cards(out, all),
         DocumentBlock::Chart(it) => plot::chart(out, it),
         DocumentBlock::Drawing(it) => plot::drawing(out, it),
         DocumentBlock::OfSeries(number, text) => {
@@ -64,55 +83,79 @@ fn block(out: &mut Markup, block: &DocumentBlock, before: &mut usize) {
                 .attr("data-series", number);
             out.tag(">").ticked(&printed(text)).tag("</p>");
         }
-        DocumentBlock::Link(text, address, words) => {
-            out.tag("<p class=\"hint\">").text(text).tag(" <a");
-            out.attr("href", address)
-                .tag(">")
-                .text(words)
-                .tag("</a>.</p>");
-        }
-        DocumentBlock::Pairs(all) => pairs(out, all),
+        DocumentBlock::Link(text, address, words) => link(out, text, address, words),
+        DocumentBlock::Pairs(all) => pairs(out, "<dl class=\"pairs\">", all),
         DocumentBlock::Lines(lines) => {
-            lines
-                .iter()
-                .for_each(|it| paragraph(out, "<p>", &it.plain()));
+            let lines = lines.iter().map(DocumentLine::plain);
+            lines.for_each(|it| paragraph(out, "<p>", &it));
         }
         DocumentBlock::Table(it) => table(out, it),
         DocumentBlock::Listing(text) => {
             out.element("pre", text.plain());
         }
         DocumentBlock::Heading(text) => {
-            out.element("h3", text);
+            out.element(before.heading, text);
         }
-        DocumentBlock::List(items) => {
-            out.tag("<ul class=\"sentences\">");
-            for item in items {
-                out.tag("<li>").ticked(&printed(item)).tag("</li>");
-            }
-            out.tag("</ul>");
-        }
+        DocumentBlock::List(items) => list(out, items),
         DocumentBlock::Code(sentence, code) => {
             paragraph(out, "<p class=\"hint\">", sentence);
             out.element("pre", code);
         }
-        DocumentBlock::Findings(all) => findings::list(out, all, before),
+        DocumentBlock::Copied(id, what, code) => {
+            out.copyable(id, what, code);
+        }
+        DocumentBlock::Findings(all) => findings::list(out, all, &mut before.findings),
         DocumentBlock::Notice(words, links) => findings::notice(out, words, links),
         DocumentBlock::Folded(summary, content) => {
             out.tag("<details>").element("summary", summary);
-            write(out, content);
+            blocks(out, content, before);
             out.tag("</details>");
         }
+        DocumentBlock::Columns(class, all) => columns(out, class, all, before),
     }
 }
 
 /// Writes a paragraph that begins with this tag.
-pub(super) fn paragraph(out: &mut Markup, open: &'static str, text: &str) {
-    out.tag(open).ticked(&printed(text)).tag("</p>");
+fn paragraph(out: &mut Markup, open: &'static str, text: &str) {
+    named(out, open, "", "", text);
 }
 
-/// Pairs of a name and its value, in as many columns as there is room for.
-fn pairs(out: &mut Markup, pairs: &[(String, String)]) {
-    out.tag("<dl class=\"pairs\">");
+/// Writes a paragraph after a name in bold type with this end, if there is a name.
+fn named(out: &mut Markup, open: &'static str, name: &str, end: &'static str, text: &str) {
+    out.tag(open);
+    if !name.is_empty() {
+        out.tag("<b>").text(name).tag(end);
+    }
+    out.ticked(&printed(text)).tag("</p>");
+}
+
+fn link(out: &mut Markup, text: &str, address: &str, words: &str) {
+    out.tag("<p class=\"hint\">").text(text).tag(" <a");
+    out.attr("href", address).tag(">");
+    out.text(words).tag("</a>.</p>");
+}
+
+fn columns(out: &mut Markup, class: &str, columns: &[Document], before: &mut Before) {
+    out.tag("<div").attr("class", class).tag(">");
+    for column in columns {
+        out.tag("<div>");
+        blocks(out, column, before);
+        out.tag("</div>");
+    }
+    out.tag("</div>");
+}
+
+fn list(out: &mut Markup, items: &[String]) {
+    out.tag("<ul class=\"sentences\">");
+    for item in items {
+        out.tag("<li>").ticked(&printed(item)).tag("</li>");
+    }
+    out.tag("</ul>");
+}
+
+/// Writes names and their values in a list that begins with this tag.
+fn pairs(out: &mut Markup, open: &'static str, pairs: &[(String, String)]) {
+    out.tag(open);
     for (name, value) in pairs {
         out.tag("<div>").element("dt", name);
         out.element("dd", value).tag("</div>");

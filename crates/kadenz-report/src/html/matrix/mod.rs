@@ -7,14 +7,13 @@ use std::slice;
 
 use serde::Serialize;
 
-use super::blocks::{paragraph, section, write};
+use super::blocks::section;
 use super::data::{Buckets, RunData, buckets};
 use super::findings;
 use super::machine::{self, measures_table};
 use super::markup::Markup;
 use super::page::{Page, grouped};
 use super::sections::{self, Link, SectionContents};
-use super::verdict::h1;
 use crate::document::{ChartControl, Document};
 use crate::figures::duration;
 use crate::findings::Finding;
@@ -57,7 +56,7 @@ pub(super) fn sections(
     recurring: &[SectionContents<'_>],
 ) {
     let findings = findings::all(page);
-    answer(out, matrix, &findings);
+    section(out, "verdict", "", &answer(matrix, &findings));
     for (id, title, document) in [
         ("cells", "Every combination under every load", heat(matrix)),
         ("effects", "Effect of each measure", effects(matrix)),
@@ -74,7 +73,7 @@ pub(super) fn sections(
 }
 
 /// The answer first and in large words, with the commands and files that establish it.
-fn answer(out: &mut Markup, matrix: &Matrix, findings: &[Finding]) {
+fn answer(matrix: &Matrix, findings: &[Finding]) -> Document {
     let recommendation = &matrix.recommendation;
     let class = match recommendation.standing {
         RecommendationStanding::Keeps => "kept",
@@ -82,16 +81,15 @@ fn answer(out: &mut Markup, matrix: &Matrix, findings: &[Finding]) {
         RecommendationStanding::NoneKeeps => "missed",
         RecommendationStanding::Unknown => "unknown",
     };
-    out.tag("<section id=\"verdict\">");
-    h1(out, class, &headline(recommendation));
-    write(out, &findings::beside_the_verdict(findings));
-    for sentence in &recommendation.sentences {
-        paragraph(out, "<p class=\"answer\">", sentence);
+    let document = Document::new()
+        .headline(class, headline(recommendation))
+        .and(findings::beside_the_verdict(findings));
+    let sentences = recommendation.sentences.iter();
+    let document = sentences.fold(document, |document, it| document.answer("", it));
+    match &recommendation.permanent {
+        Some(permanent) => document.columns("steps", how(permanent)),
+        None => document,
     }
-    if let Some(permanent) = &recommendation.permanent {
-        how(out, permanent);
-    }
-    out.tag("</section>");
 }
 
 fn headline(recommendation: &Recommendation) -> String {
@@ -109,19 +107,26 @@ fn headline(recommendation: &Recommendation) -> String {
     }
 }
 
-fn how(out: &mut Markup, permanent: &Permanent) {
-    out.tag("<div class=\"steps\"><div><h2>Try it</h2>");
-    out.copyable("copy-try", "the command", &permanent.command);
+/// How to try a combination, and how to keep it.
+fn how(permanent: &Permanent) -> Vec<Document> {
+    let mut first =
+        Document::new()
+            .heading("Try it")
+            .copied("copy-try", "the command", &permanent.command);
     if let Some(parameters) = &permanent.kernel_parameters {
-        out.tag("<h2>Keep the CPU free from the start</h2><p class=\"hint\">On the kernel’s command line:</p>");
-        out.copyable("copy-kernel", "the kernel parameters", parameters);
+        first = first
+            .heading("Keep the CPU free from the start")
+            .hint("On the kernel’s command line:")
+            .copied("copy-kernel", "the kernel parameters", parameters);
     }
     if let Some(sentence) = &permanent.idle_states {
-        out.tag("<p class=\"hint\">").ticked(sentence).tag("</p>");
+        first = first.hint(sentence);
     }
-    out.tag("</div><div><h2>For good</h2><p class=\"hint\">As a systemd unit:</p>");
-    out.copyable("copy-unit", "the unit", permanent.unit.trim_end());
-    out.tag("</div></div>");
+    let last = Document::new()
+        .heading("For good")
+        .hint("As a systemd unit:")
+        .copied("copy-unit", "the unit", permanent.unit.trim_end());
+    vec![first, last]
 }
 
 /// The effect of each measure, as points with intervals and as sentences; and the ranking.
