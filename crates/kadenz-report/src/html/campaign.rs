@@ -20,9 +20,7 @@ pub(super) fn render(report: &CampaignReport, runs: &[CampaignRun]) -> String {
     let mut out = Markup::default();
     document::head(&mut out, &format!("{name} · Kadenz campaign"), &[]);
     out.tag("<body><main id=\"content\">").element("h1", name);
-    out.tag("<section id=\"figures\">");
-    blocks::write(&mut out, &report.document());
-    out.tag("</section>");
+    blocks::section(&mut out, "figures", "", &report.document());
     for series in series_of(runs) {
         out.tag("<section>")
             .element("h2", format!("Every run: {series}"));

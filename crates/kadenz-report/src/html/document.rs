@@ -66,7 +66,7 @@ pub(super) fn render(page: &Page<'_>) -> String {
     let links = navigation([("verdict", "Verdict")], &contents, LINKS);
     around(page, &links, &json, |out| {
         verdict::section(out, page, &findings);
-        sections::all(out, page, &contents);
+        sections::all(out, &contents);
         table::section(out, page);
         out.tag("<div class=\"plots\">");
         charts::sections(out, page, &data);
@@ -92,7 +92,7 @@ pub(super) fn render_matrix(page: &Page<'_>, matrix: &Matrix) -> String {
 /// Links around those of the sections with content.
 fn navigation(
     first: impl IntoIterator<Item = Link>,
-    contents: &[SectionContents<'_>],
+    contents: &[SectionContents],
     last: impl IntoIterator<Item = Link>,
 ) -> Vec<Link> {
     let contents = contents.iter().map(|it| (it.section.id, it.section.name));

@@ -95,26 +95,24 @@ fn row(measure: &TuningMeasure, findings: &[Finding]) -> Vec<TableCell> {
 
 /// How to repeat the run: the command of each run, and its parameters with the defaults.
 pub(super) fn repeat(out: &mut Markup, page: &Page<'_>) {
-    out.tag("<section id=\"repeat\"><h2>Repeat it</h2>");
+    let mut document = Document::new();
     for (index, run) in page.runs.iter().enumerate() {
         if page.compares() {
-            out.element("h3", &run.label);
+            document = document.heading(&run.label);
         }
-        command(out, index, run);
-        blocks::write(out, &parameters(run));
+        document = document.and(command(index, run)).and(parameters(run));
     }
-    out.tag("</section>");
+    blocks::section(out, "repeat", "Repeat it", &document);
 }
 
-fn command(out: &mut Markup, index: usize, run: &RunOnPage<'_>) {
+fn command(index: usize, run: &RunOnPage<'_>) -> Document {
     let words = &run.summary.run.command;
     if words.is_empty() {
-        let missing = "The run does not record the command that made it.";
-        return blocks::write(out, &Document::new().missing(missing));
+        return Document::new().missing("The run does not record the command that made it.");
     }
     let line: Vec<_> = words.iter().map(|word| shell_quoted(word)).collect();
     let what = format!("the command of {}", run.label);
-    out.copyable(&format!("command-{index}"), &what, &line.join(" "));
+    Document::new().copied(format!("command-{index}"), what, &line.join(" "))
 }
 
 fn parameters(run: &RunOnPage<'_>) -> Document {

@@ -1,6 +1,6 @@
 //! The sections of a page that are documents of its runs.
 
-use super::blocks::{open, write};
+use super::blocks::section;
 use super::markup::Markup;
 use super::page::{Page, RunOnPage};
 use super::{compared, modes, tried};
@@ -89,60 +89,57 @@ pub(super) const ALL: [Section; 7] = [
     MODES,
 ];
 
-/// A section with the comparison of the runs, and with their documents and labels.
-pub(super) struct SectionContents<'p> {
+/// A section and its content.
+pub(super) struct SectionContents {
     pub(super) section: Section,
-    compared: Document,
-    documents: Vec<(&'p str, Document)>,
+    document: Document,
 }
 
 /// Those of the sections for which a run of the page has content.
-pub(super) fn of<'p>(
-    page: &'p Page<'_>,
+pub(super) fn of(
+    page: &Page<'_>,
     sections: impl IntoIterator<Item = Section>,
-) -> Vec<SectionContents<'p>> {
-    let contents = |section: Section| {
-        let documents = page.runs.iter().flat_map(|run| {
-            let all = (section.of)(page, run).into_iter();
-            all.map(|document| (run.label.as_str(), document))
+) -> Vec<SectionContents> {
+    let contents = sections.into_iter().filter_map(|section| {
+        let document = section.document(page)?;
+        Some(SectionContents { section, document })
+    });
+    contents.collect()
+}
+
+impl Section {
+    /// The comparison of the runs, then each of them; absent where there is neither.
+    fn document(&self, page: &Page<'_>) -> Option<Document> {
+        let compared = (self.compared)(page);
+        let runs = page.runs.iter().flat_map(|run| {
+            let all = (self.of)(page, run).into_iter();
+            all.map(|it| match page.compares() {
+                true => Document::new().heading(&run.label).and(it),
+                false => it,
+            })
         });
-        SectionContents {
-            documents: documents.collect(),
-            compared: (section.compared)(page),
-            section,
+        let runs: Vec<Document> = runs.collect();
+        if compared.is_empty() && runs.is_empty() {
+            return None;
         }
-    };
-    let contents = sections.into_iter().map(contents);
-    contents
-        .filter(|it| !it.documents.is_empty() || !it.compared.is_empty())
-        .collect()
+        let document = match self.lead {
+            "" => compared,
+            lead => Document::new().lead(lead).and(compared),
+        };
+        let document = match self.is_side {
+            true => document.columns("side", runs),
+            false => runs.into_iter().fold(document, Document::and),
+        };
+        Some(match self.hint {
+            "" => document,
+            hint => document.hint(hint),
+        })
+    }
 }
 
 /// Writes them.
-pub(super) fn all(out: &mut Markup, page: &Page<'_>, contents: &[SectionContents<'_>]) {
+pub(super) fn all(out: &mut Markup, contents: &[SectionContents]) {
     for it in contents {
-        let [side, item, end] = match it.section.is_side {
-            true => ["<div class=\"side\">", "<div>", "</div>"],
-            false => [""; 3],
-        };
-        open(out, it.section.id, it.section.title);
-        if !it.section.lead.is_empty() {
-            write(out, &Document::new().lead(it.section.lead));
-        }
-        write(out, &it.compared);
-        out.tag(side);
-        for (label, document) in &it.documents {
-            out.tag(item);
-            if page.compares() {
-                out.element("h3", label);
-            }
-            write(out, document);
-            out.tag(end);
-        }
-        out.tag(end);
-        if !it.section.hint.is_empty() {
-            write(out, &Document::new().hint(it.section.hint));
-        }
-        out.tag("</section>");
+        section(out, it.section.id, it.section.title, &it.document);
     }
 }

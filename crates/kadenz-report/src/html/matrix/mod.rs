@@ -53,7 +53,7 @@ pub(super) fn sections(
     out: &mut Markup,
     page: &Page<'_>,
     matrix: &Matrix,
-    recurring: &[SectionContents<'_>],
+    recurring: &[SectionContents],
 ) {
     let findings = findings::all(page);
     section(out, "verdict", "", &answer(matrix, &findings));
@@ -65,7 +65,7 @@ pub(super) fn sections(
     ] {
         section(out, id, title, &document);
     }
-    sections::all(out, page, recurring);
+    sections::all(out, recurring);
     findings::section(out, findings);
     refused(out, matrix);
     machine::host(out, page);
