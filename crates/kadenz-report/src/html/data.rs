@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::page::{Page, RunOnPage, SeriesOnPage};
-use super::table;
+use super::plot;
 use crate::statistics::SignedBucket;
 use crate::summary::IntervalPoint;
 use crate::verdict::Loss;
@@ -79,7 +79,7 @@ pub(super) fn of(page: &Page<'_>) -> PageData {
             run: on_page.run,
             group: on_page.group.name(),
             drawn: on_page.drawn,
-            dash: table::dash(index),
+            dash: plot::dash(index),
             count: series.count,
             mean: series.mean_ns.map(round),
             sd: series.stddev_ns.map(round),

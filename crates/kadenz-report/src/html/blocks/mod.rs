@@ -5,7 +5,6 @@ mod verdict;
 
 use super::markup::Markup;
 use super::plot;
-use super::table::mark;
 use crate::document::{
     Bar, CellMark, Document, DocumentBlock, DocumentLine, LineDrawing, Medium, Row, Table,
     TableCell,
@@ -272,7 +271,7 @@ fn words(out: &mut Markup, cell: &TableCell) {
             out.tag("</span> ").text(words)
         }
         Some(CellMark::Series(number)) => {
-            mark(out, number);
+            plot::mark(out, number);
             out.text(words)
         }
     };
