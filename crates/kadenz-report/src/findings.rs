@@ -1,27 +1,13 @@
 //! Findings that spoil or limit a result, each stated once for all that it concerns.
 
-use std::iter::once;
-
 use kadenz_record::run::model::{TuningMeasure, Warning};
 
-use crate::document::DocumentLine;
+use crate::document::Finding;
 use crate::figures::capitalised;
 use crate::summary::{SeriesSummary, Summary};
 
 /// Warnings of minor costs or absences, which do not make the result doubtful.
 const MINOR: [&str; 4] = ["doctor_costs", "c_states", "no_network", "no_messages"];
-
-/// A measure or a warning that a reader must know, and what to do about it.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Finding {
-    pub(crate) title: String,
-    pub(crate) text: String,
-    pub(crate) remedy: Option<String>,
-    /// Whether it makes the result doubtful.
-    pub(crate) is_serious: bool,
-    /// The series, or the runs of a comparison, that it concerns; empty for the only run.
-    pub(crate) concerned: Vec<String>,
-}
 
 /// The findings of series' measures and of runs' warnings, each with the names of what it concerns, the serious ones
 /// first. A warning of a refusal that a measure states is left out.
@@ -96,15 +82,6 @@ impl Finding {
             is_serious: !MINOR.contains(&warning.id.as_str()),
             concerned: Vec::new(),
         }
-    }
-
-    /// Its lines on a terminal, with the remedy below the text.
-    pub(crate) fn lines(&self) -> impl Iterator<Item = DocumentLine> {
-        let remedy = self.remedy.as_ref().map(|it| format!("remedy: {it}"));
-        let remedy = remedy.unwrap_or_default();
-        let remedy = remedy.lines().map(|it| DocumentLine::labelled("", 2, it));
-        let remedy: Vec<DocumentLine> = remedy.collect();
-        once(format!("warning: {}", self.text).into()).chain(remedy)
     }
 
     /// Whether both say the same.

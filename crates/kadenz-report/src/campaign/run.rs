@@ -1,6 +1,6 @@
 //! A campaign's record of a run: figures, and the frequency of values of each size.
 
-use crate::findings::Finding;
+use crate::document::Finding;
 use crate::statistics::Percent;
 use crate::summary::{SeriesSummary, Summary};
 

@@ -1,7 +1,8 @@
 //! The blocks of a document.
 
+use std::iter::once;
+
 use super::{Document, DocumentLine, Table};
-use crate::findings::Finding;
 use crate::text::Text;
 
 /// A paragraph, a table or another part of a document.
@@ -67,6 +68,29 @@ pub(crate) struct VerdictCard {
     pub(crate) basis: String,
     /// Names and their values.
     pub(crate) facts: Vec<(String, String)>,
+}
+
+/// A measure or a warning that a reader must know, and what to do about it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Finding {
+    pub(crate) title: String,
+    pub(crate) text: String,
+    pub(crate) remedy: Option<String>,
+    /// Whether it makes the result doubtful.
+    pub(crate) is_serious: bool,
+    /// The series, or the runs of a comparison, that it concerns; empty for the only run.
+    pub(crate) concerned: Vec<String>,
+}
+
+impl Finding {
+    /// Its lines on a terminal, with the remedy below the text.
+    pub(super) fn lines(&self) -> impl Iterator<Item = DocumentLine> {
+        let remedy = self.remedy.as_ref().map(|it| format!("remedy: {it}"));
+        let remedy = remedy.unwrap_or_default();
+        let remedy = remedy.lines().map(|it| DocumentLine::labelled("", 2, it));
+        let remedy: Vec<DocumentLine> = remedy.collect();
+        once(format!("warning: {}", self.text).into()).chain(remedy)
+    }
 }
 
 /// A chart, which the scripts of a page draw from the page's data.

@@ -1,8 +1,7 @@
 //! Documents as Markdown.
 
 use super::block::named;
-use super::{Chart, Document, DocumentBlock, DocumentLine, Medium};
-use crate::findings::Finding;
+use super::{Chart, Document, DocumentBlock, DocumentLine, Finding, Medium};
 use crate::text::visible;
 
 impl Document {

@@ -43,10 +43,11 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
-use crate::findings::Finding;
 use crate::text::Text;
 
-pub(crate) use block::{Chart, ChartControl, DocumentBlock, Drawing, Key, SvgElement, VerdictCard};
+pub(crate) use block::{
+    Chart, ChartControl, DocumentBlock, Drawing, Finding, Key, SvgElement, VerdictCard,
+};
 pub use line::DocumentLine;
 pub use table::Table;
 pub(crate) use table::{Bar, CellMark, Column, LineDrawing, Row, Split, TableCell};

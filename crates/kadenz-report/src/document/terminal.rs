@@ -6,8 +6,9 @@ use comfy_table::presets::{ASCII_MARKDOWN, NOTHING, UTF8_FULL_CONDENSED};
 use comfy_table::{CellAlignment, ContentArrangement};
 
 use super::block::named;
-use super::{Chart, Document, DocumentBlock, DocumentLine, Medium, Part, Split, Table, TableCell};
-use crate::findings::Finding;
+use super::{
+    Chart, Document, DocumentBlock, DocumentLine, Finding, Medium, Part, Split, Table, TableCell,
+};
 use crate::text::{Style, Text, one_line, wrap};
 
 impl Document {

@@ -5,8 +5,8 @@ use kadenz_record::run::model::TuningMeasure;
 use super::blocks;
 use super::markup::Markup;
 use super::page::Page;
-use crate::document::Document;
-use crate::findings::{Finding, findings};
+use crate::document::{Document, Finding};
+use crate::findings::findings;
 
 /// All findings of the page. A [`Finding`]'s place is its number on the page.
 pub(super) fn all(page: &Page<'_>) -> Vec<Finding> {

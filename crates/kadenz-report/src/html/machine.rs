@@ -7,9 +7,8 @@ use super::blocks;
 use super::findings;
 use super::markup::Markup;
 use super::page::{Page, RunOnPage, grouped};
-use crate::document::{Document, Row, Table, TableCell};
+use crate::document::{Document, Finding, Row, Table, TableCell};
 use crate::figures::printed;
-use crate::findings::Finding;
 use crate::machine::facts;
 use crate::text::shell_quoted;
 

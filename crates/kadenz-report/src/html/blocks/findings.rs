@@ -1,7 +1,7 @@
 //! Findings on a page, and their remedies: commands in the typeface of commands, steps in words.
 
+use crate::document::Finding;
 use crate::figures::{capitalised, printed};
-use crate::findings::Finding;
 use crate::html::markup::Markup;
 use crate::text::command_in;
 

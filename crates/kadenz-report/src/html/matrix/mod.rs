@@ -14,9 +14,8 @@ use super::machine::{self, measures_table};
 use super::markup::Markup;
 use super::page::{Page, grouped};
 use super::sections::{self, Link, SectionContents};
-use crate::document::{ChartControl, Document};
+use crate::document::{ChartControl, Document, Finding};
 use crate::figures::duration;
-use crate::findings::Finding;
 use crate::matrix::{
     Combination, Contribution, EffectFigure, Load, Matrix, Permanent, Recommendation,
     RecommendationStanding, document,
