@@ -95,7 +95,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
 }
 
 /// Comparison of runs.
-pub(super) struct Compared {
+struct Compared {
     runs: Vec<Summary>,
     comparison: Comparison,
     tested: fail_if::Outcome,

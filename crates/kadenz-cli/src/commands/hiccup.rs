@@ -9,7 +9,7 @@ use kadenz::lab::measuring::Measuring;
 
 use super::outcome::{self, OutcomeOptions};
 use crate::options::{ClockOption, Defaults, MeasureOptions, Span};
-use crate::output::{self, Outcome, Reply};
+use crate::output::{self, Reply};
 
 /// Measure how long this machine holds a sleeping thread back
 ///
@@ -89,11 +89,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     })?;
     Ok(match outcome.program.filter(|status| !status.success()) {
         None => reply,
-        Some(status) => reply
-            .complain(format!(
-                "kadenz: the measured program ended with {status}; what was measured until then is kept"
-            ))
-            .with(Outcome::Incomplete),
+        Some(status) => reply.but(anyhow::anyhow!(
+            "the measured program ended with {status}; what was measured until then is kept"
+        )),
     })
 }
 

@@ -163,7 +163,7 @@ impl JsonSchema for Measures {
     }
 }
 
-/// Reads the run back, and judges it.
+/// Reads the run back, judges it, and writes its page where one is asked for.
 pub(crate) fn report_run(options: OutcomeOptions<'_>) -> anyhow::Result<Reply> {
     let folders = std::iter::once(options.folder).chain(options.also.iter().map(PathBuf::as_path));
     let runs = read(folders)?;
@@ -194,11 +194,8 @@ pub(crate) fn report_run(options: OutcomeOptions<'_>) -> anyhow::Result<Reply> {
     let places = (details && !output::is_json()).then_some(places);
     let reply = reply.notes(places);
     let unwritten = unwritten.map(|it| format!("{it}; the run is in {}", options.folder.display()));
-    let reply = silent
-        .into_iter()
-        .chain(unwritten)
-        .fold(reply, Reply::complain);
-    Ok(reply.with(outcome))
+    let complaints = silent.into_iter().chain(unwritten);
+    Ok(reply.complaints(complaints).with(outcome))
 }
 
 /// Explains, with the remedy, that nothing was measured: a run without a sample keeps no deadline.
@@ -246,6 +243,14 @@ pub(crate) fn notes_of_run(folder: &Path) -> anyhow::Result<[String; 2]> {
     let runs = read(std::iter::once(folder))?;
     let run = run_documents::summaries(&runs).terminal(Style::plain());
     Ok([run.to_string(), paths_of_run(folder, None)])
+}
+
+/// A reply with these notes, or with the error that hinders them.
+pub(crate) fn with_notes_of_run(reply: Reply, folder: &Path) -> Reply {
+    match notes_of_run(folder) {
+        Ok(notes) => reply.notes(notes),
+        Err(error) => reply.but(error),
+    }
 }
 
 /// The answer in words, with the parts of the time and the cheapest tuning that a check found.

@@ -260,10 +260,9 @@ pub(crate) fn complain(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", visible(text));
 }
 
-/// Prints data on standard output.
-pub(crate) fn json<T: Serialize>(value: &T) -> anyhow::Result<Outcome> {
-    say(&escaped_json(&serde_json::to_string_pretty(value)?));
-    Ok(Outcome::Kept)
+/// Prints JSON on standard output.
+pub(crate) fn say_json(json: &str) {
+    say(&escaped_json(json));
 }
 
 /// JSON with escapes such as `\u202e` in its strings, which are the only place for such characters. The data stays

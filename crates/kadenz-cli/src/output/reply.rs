@@ -4,11 +4,11 @@ use kadenz::report::document::{Answer, Document};
 use kadenz::report::text::Text;
 
 use super::{
-    Outcome, complain, data, drawn, escaped_json, is_for_people, is_json, is_quiet, note, say, show,
+    Outcome, complain, data, drawn, is_for_people, is_json, is_quiet, note, say_json, show,
 };
 
 /// The reply of a command: its answer, notes on it, and its outcome. A command whose reply is its answer alone, with
-/// the outcome kept, returns the answer.
+/// the outcome kept, returns the answer. It is printed after the command has released what it used.
 #[must_use]
 pub(crate) struct Reply {
     answer: Option<(Box<dyn Render>, Shown)>,
@@ -53,7 +53,7 @@ enum Note {
 }
 
 impl From<Outcome> for Reply {
-    /// The reply of a command that printed everything while it ran.
+    /// The reply of a command that has printed everything itself.
     fn from(outcome: Outcome) -> Self {
         Self {
             answer: None,
@@ -131,24 +131,30 @@ impl Reply {
         self
     }
 
-    /// Prints the answer and its notes.
+    /// The same with these notes, which are printed even with `--quiet`.
+    pub(crate) fn complaints(self, texts: impl IntoIterator<Item = String>) -> Self {
+        texts.into_iter().fold(self, Self::complain)
+    }
+
+    /// Prints the answer and its notes. An answer that JSON cannot hold is an error, after an error of the command.
     pub(crate) fn print(self) -> anyhow::Result<Outcome> {
-        if let Some((answer, how)) = &self.answer {
-            print(answer.as_ref(), how)?;
-        }
+        let answer = self.answer.as_ref();
+        let printed = answer.map(|(answer, how)| print(answer.as_ref(), how));
         for it in &self.notes {
             match it {
                 Note::Usual(text) => note(text),
                 Note::Complaint(text) => complain(text),
             }
         }
-        self.end
+        let outcome = self.end?;
+        printed.transpose()?;
+        Ok(outcome)
     }
 }
 
 fn print(answer: &dyn Render, how: &Shown) -> anyhow::Result<()> {
     if is_json() {
-        say(&escaped_json(&answer.json()?));
+        say_json(&answer.json()?);
         return Ok(());
     }
     let text = match how {

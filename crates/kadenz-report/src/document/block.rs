@@ -15,9 +15,9 @@ pub(crate) enum DocumentBlock {
     Lines(Vec<DocumentLine>),
     /// How to read a page's section.
     Hint(String),
-    /// The class of an answer's icon, and the answer in a few words.
+    /// The class of an answer's icon, and the answer in a few words, for a page.
     Headline(&'static str, String),
-    /// The name of what a sentence of the answer is about, or nothing, and the sentence.
+    /// The name of what a sentence of the answer is about, or nothing, and the sentence, for a page.
     Answer(String, String),
     /// The verdicts of series, for a page.
     Cards(Vec<VerdictCard>),
@@ -83,7 +83,7 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
-    /// Its lines on a terminal, with the remedy below the text.
+    /// Its lines on a terminal and in Markdown, with the remedy below the text.
     pub(super) fn lines(&self) -> impl Iterator<Item = DocumentLine> {
         let remedy = self.remedy.as_ref().map(|it| format!("remedy: {it}"));
         let remedy = remedy.unwrap_or_default();

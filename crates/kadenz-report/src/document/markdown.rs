@@ -32,14 +32,13 @@ impl Document {
             }
             DocumentBlock::Lead(text)
             | DocumentBlock::Sentence(text)
-            | DocumentBlock::Headline(_, text)
             | DocumentBlock::OfSeries(_, text)
             | DocumentBlock::Chart(Chart { words: text, .. }) => escaped(text),
-            DocumentBlock::Answer(name, text) | DocumentBlock::Missing(name, text) => {
-                escaped(&named(name, text))
-            }
+            DocumentBlock::Missing(names, why) => escaped(&named(names, why)),
             // Blocks of a page alone.
             DocumentBlock::Hint(_)
+            | DocumentBlock::Answer(..)
+            | DocumentBlock::Headline(..)
             | DocumentBlock::Cards(_)
             | DocumentBlock::Columns(..)
             | DocumentBlock::Copied(..)

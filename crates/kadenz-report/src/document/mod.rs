@@ -163,17 +163,22 @@ impl Document {
         self.push_on(Some(Medium::Page), DocumentBlock::Hint(text.into()))
     }
 
-    /// Adds the answer of a page in a few words, and the class of its icon.
+    /// Adds the answer in a few words for a page, and the class of its icon.
     pub(crate) fn headline(self, class: &'static str, words: impl Into<String>) -> Self {
-        self.push(DocumentBlock::Headline(class, words.into()))
+        let headline = DocumentBlock::Headline(class, words.into());
+        self.push_on(Some(Medium::Page), headline)
     }
 
-    /// Adds a sentence of the answer, with the name of what it is about or nothing, unless there is no sentence.
+    /// Adds a sentence of the answer for a page, with the name of what it is about or nothing, unless there is no
+    /// sentence.
     pub(crate) fn answer(self, name: &str, text: impl Into<String>) -> Self {
         let text = text.into();
         match text.is_empty() {
             true => self,
-            false => self.push(DocumentBlock::Answer(name.to_owned(), text)),
+            false => {
+                let answer = DocumentBlock::Answer(name.to_owned(), text);
+                self.push_on(Some(Medium::Page), answer)
+            }
         }
     }
 
@@ -303,10 +308,17 @@ impl Document {
         self.push_on(Some(Medium::Page), DocumentBlock::Columns(class, columns))
     }
 
-    /// Adds what spoils or limits the result; a page alone says that nothing does.
+    /// Adds what spoils or limits the result, unless nothing does.
     pub(crate) fn findings(self, findings: Vec<Finding>) -> Self {
-        let only = findings.is_empty().then_some(Medium::Page);
-        self.push_on(only, DocumentBlock::Findings(findings))
+        match findings.is_empty() {
+            true => self,
+            false => self.push(DocumentBlock::Findings(findings)),
+        }
+    }
+
+    /// Adds for a page that nothing spoils or limits the result.
+    pub(crate) fn no_findings(self) -> Self {
+        self.push_on(Some(Medium::Page), DocumentBlock::Findings(Vec::new()))
     }
 
     /// Adds a warning with links to its reasons for a page, each an address and words, unless there are none.

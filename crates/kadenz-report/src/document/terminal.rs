@@ -50,12 +50,9 @@ impl Part {
             DocumentBlock::Listing(text) => text.clone(),
             DocumentBlock::Lead(text)
             | DocumentBlock::Sentence(text)
-            | DocumentBlock::Headline(_, text)
             | DocumentBlock::OfSeries(_, text)
             | DocumentBlock::Chart(Chart { words: text, .. }) => words(text),
-            DocumentBlock::Answer(name, text) | DocumentBlock::Missing(name, text) => {
-                words(&named(name, text))
-            }
+            DocumentBlock::Missing(names, why) => words(&named(names, why)),
             DocumentBlock::Lines(lines) => Text::join(lines.iter().map(line), "\n"),
             DocumentBlock::Findings(all) => {
                 let lines = all.iter().flat_map(Finding::lines);
@@ -69,6 +66,8 @@ impl Part {
                 all.join("\n").into()
             }
             DocumentBlock::Hint(_)
+            | DocumentBlock::Answer(..)
+            | DocumentBlock::Headline(..)
             | DocumentBlock::Cards(_)
             | DocumentBlock::Columns(..)
             | DocumentBlock::Copied(..)

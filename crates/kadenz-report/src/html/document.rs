@@ -72,7 +72,7 @@ pub(super) fn render(page: &Page<'_>) -> String {
         charts::sections(out, page, &data);
         out.tag("</div>");
         machine::host(out, page);
-        findings::section(out, findings.clone());
+        findings::section(out, &findings);
         machine::tuning(out, page, &findings);
         machine::repeat(out, page);
     })
@@ -166,7 +166,8 @@ fn top_bar(out: &mut Markup, links: &[Link]) {
 /// The names of the runs, and at the very top why one of them is incomplete.
 fn header(out: &mut Markup, page: &Page<'_>) {
     for run in page.runs.iter().filter(|run| !run.summary.run.complete) {
-        out.tag("<p class=\"banner\" role=\"note\"><svg aria-hidden=\"true\"><use href=\"#i-warning\"/></svg>");
+        out.tag("<p class=\"banner\" role=\"note\">")
+            .icon("warning");
         out.tag("<span><strong>Incomplete run.</strong> ")
             .text(&run.label);
         out.tag(" was killed, could not be written, or is still being measured. This page shows what had been written ");

@@ -46,8 +46,11 @@ pub(super) fn beside_the_verdict(findings: &[Finding]) -> Document {
 }
 
 /// The section with all findings in full.
-pub(super) fn section(out: &mut Markup, findings: Vec<Finding>) {
-    let document = Document::new().findings(findings);
+pub(super) fn section(out: &mut Markup, findings: &[Finding]) {
+    let document = match findings.is_empty() {
+        true => Document::new().no_findings(),
+        false => Document::new().findings(findings.to_vec()),
+    };
     blocks::section(
         out,
         "warnings",

@@ -15,7 +15,7 @@ use kadenz::report::numbers;
 use super::ReaderOption;
 use crate::commands::outcome::{self, OutcomeOptions};
 use crate::options::{Defaults, MeasureOptions, Span};
-use crate::output::{self, Outcome, Reply};
+use crate::output::{Outcome, Reply};
 
 /// Measure how old a camera's frames are when a program has them
 ///
@@ -96,8 +96,11 @@ pub(super) fn record(options: &Record) -> anyhow::Result<Reply> {
     let reply = open_all(options, log.as_ref())
         .and_then(|cameras| measure(cameras, &options.common, &defaults("camera", None)));
     match log.and_then(|log| log.finish()) {
-        Some(recorded) => report_log(&recorded, reply),
         None => reply,
+        Some(recorded) => Ok(with_log(
+            reply.unwrap_or_else(|error| Reply::from(Outcome::Kept).but(error)),
+            &recorded,
+        )),
     }
 }
 
@@ -140,25 +143,24 @@ fn open_logged(reader: &ReaderOption, log: &VideoLog, before: usize) -> anyhow::
     reader.open_through(|open| Ok(log.recording(&name, open)?))
 }
 
-/// Reports what the log holds and what it lacks; removes a log without a picture.
-fn report_log(recorded: &Recorded, reply: anyhow::Result<Reply>) -> anyhow::Result<Reply> {
-    if let Some(trouble) = &recorded.trouble {
-        output::complain(trouble);
-    }
+/// A reply, with notes on what the log holds and what it lacks; removes a log without a picture.
+fn with_log(reply: Reply, recorded: &Recorded) -> Reply {
+    let mut reply = reply.complaints(recorded.trouble.clone());
     for file in &recorded.files {
         if recorded.written() == 0 {
             let _ = std::fs::remove_file(file);
         } else {
             let pictures = numbers::counted(recorded.written(), "picture");
-            output::note(&format!("{pictures} in {}", file.display()));
+            reply = reply.note(format!("{pictures} in {}", file.display()));
         }
     }
     match recorded.dropped() {
         0 => reply,
         dropped => {
             let dropped = numbers::counted(dropped, "picture");
-            output::complain(&format!("{dropped} dropped: the disk is too slow, or full"));
-            reply.map(|it| it.with(Outcome::Missed))
+            reply
+                .complain(format!("{dropped} dropped: the disk is too slow, or full"))
+                .with(Outcome::Missed)
         }
     }
 }

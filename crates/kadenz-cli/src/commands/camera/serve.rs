@@ -145,8 +145,7 @@ fn report(options: &Options, status: Status, publishing: Option<Publishing>) -> 
         status,
         notices,
     });
-    let complaints = trouble.into_iter().chain(failed);
-    let reply = complaints.fold(reply, Reply::complain);
+    let reply = reply.complaints(trouble.into_iter().chain(failed));
     reply.with(Outcome::Kept.or_incomplete(has_failed))
 }
 

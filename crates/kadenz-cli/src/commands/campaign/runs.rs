@@ -121,7 +121,7 @@ pub(super) fn beginning(plan: &Plan, left: usize) -> String {
     format!("{}: {what} ({combinations}, {rounds}); {time}", plan.name)
 }
 
-/// Reports all finished runs; returns how many are missing.
+/// The reply on all finished runs, and how many runs are missing.
 pub(super) fn report_runs(campaign: &Campaign) -> anyhow::Result<(Reply, usize)> {
     let runs = waiting("reading the measurement", || read(campaign))?;
     let plan = campaign.plan();

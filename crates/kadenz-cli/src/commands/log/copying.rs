@@ -60,10 +60,12 @@ impl CopiedLog {
     /// The reply of a command that takes a whole log.
     pub(crate) fn reply(self) -> Reply {
         let (notes, outcome) = (notes(&self.copied), outcome(&self.copied));
-        let interrupted =
-            (!self.copied.complete).then_some("interrupted; the copied part is a whole log");
+        let is_complete = self.copied.complete;
         let reply = Reply::from(self).notes(notes).with(outcome);
-        interrupted.into_iter().fold(reply, Reply::complain)
+        match is_complete {
+            true => reply,
+            false => reply.complain("interrupted; the copied part is a whole log"),
+        }
     }
 }
 

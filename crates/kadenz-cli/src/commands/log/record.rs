@@ -180,10 +180,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     });
     let outcome = Outcome::missed_if(recorded.dropped() > 0 || recorded.trouble.is_some());
     let reply = Reply::summary(RecordedLog::of(&recorded));
-    Ok(complaints(&recorded)
-        .into_iter()
-        .fold(reply, Reply::complain)
-        .with(outcome))
+    Ok(reply.complaints(complaints(&recorded)).with(outcome))
 }
 
 impl Options {
@@ -299,7 +296,7 @@ fn clock_set_back(set_back: SetBack) -> String {
     )
 }
 
-/// Reports the problems of a recording.
+/// The problems of a recording, for people; JSON has their counts.
 fn complaints(recorded: &Recorded) -> Vec<String> {
     if output::is_json() {
         return Vec::new();

@@ -151,15 +151,16 @@ impl BusReceiver {
         self.listener.ignore_silence();
     }
 
-    /// Reports at the end which messages are missing in the output.
-    pub(super) fn note_missing(&self) {
+    /// Notes at the end on the messages that are missing in the output.
+    pub(super) fn notes_of_missing(&self) -> Vec<String> {
+        let mut notes = Vec::new();
         if self.listener.is_silent() && !self.stop.requested() {
-            output::note(&words_of_silence(self.bus.url(), &self.pattern));
+            notes.push(words_of_silence(self.bus.url(), &self.pattern));
         }
         let counters = self.listener.counters();
         let dropped = counters.dropped_oldest + counters.dropped_newest;
         if dropped > 0 {
-            output::note(&format!(
+            notes.push(format!(
                 "{} missing here: this program was too slow for them",
                 numbers::counted(dropped, "message")
             ));
@@ -174,9 +175,10 @@ impl BusReceiver {
             (inlet.malformed, "were not valid messages"),
         ] {
             if count > 0 {
-                output::note(&format!("{count} {words}"));
+                notes.push(format!("{count} {words}"));
             }
         }
+        notes
     }
 }
 

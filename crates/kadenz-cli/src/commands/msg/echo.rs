@@ -135,7 +135,10 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
             Printed::Unread => break,
         }
     }
-    receiver.note_missing();
+    receiver
+        .notes_of_missing()
+        .iter()
+        .for_each(|it| output::note(it));
     let is_short = left.is_some_and(|left| left > 0);
     Ok(Outcome::missed_if(is_short && !receiver.stop.requested()))
 }

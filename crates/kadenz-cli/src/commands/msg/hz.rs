@@ -132,10 +132,10 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Reply> {
     if !rates.channels.is_empty() {
         let _ = output::live("");
     }
-    receiver.note_missing();
     let across = rates.across_channels.clone();
     let outcome = options.judge(&rates.channels, &losses);
     let reply = Reply::from(rates).with(outcome);
+    let reply = reply.notes(receiver.notes_of_missing());
     Ok(reply.notes(across.filter(|_| output::is_json())))
 }
 

@@ -96,13 +96,13 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Reply> {
         pattern: options.channels.clone(),
         within: options.duration,
     };
-    receiver.note_missing();
     let beyond = watcher.untracked().messages;
     let beyond = (beyond > 0).then(|| {
         let messages = numbers::counted(beyond, "message");
         format!("{messages} of further channels; `--channel` narrows it down")
     });
-    Ok(Reply::from(channels).notes(beyond))
+    let reply = Reply::from(channels).notes(beyond);
+    Ok(reply.notes(receiver.notes_of_missing()))
 }
 
 impl Answer for Channels {

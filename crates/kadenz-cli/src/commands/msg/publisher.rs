@@ -83,10 +83,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             owed: 0,
         },
     );
-    output::json(&PublisherReport {
+    output::say_json(&serde_json::to_string_pretty(&PublisherReport {
         published,
         tuning: measures_of(&applied.measures),
-    })
+    })?);
+    Ok(Outcome::Kept)
 }
 
 /// Sets the flag at the command to begin, and requests the stop when standard input closes.

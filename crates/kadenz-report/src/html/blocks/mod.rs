@@ -12,8 +12,8 @@ use crate::document::{
 use crate::figures::printed;
 
 impl Document {
-    /// The document as a part of an HTML page: paragraphs, tables and preformatted text. Foreign names and texts are
-    /// escaped.
+    /// The document as a part of an HTML page. Foreign names and texts are escaped. Icons are references to the symbols
+    /// of Kadenz's own pages, and show nothing elsewhere; ids are unique within one document.
     #[must_use]
     pub fn html(&self) -> String {
         let mut out = Markup::default();

@@ -65,7 +65,7 @@ pub(super) fn sections(
         section(out, id, title, &document);
     }
     sections::all(out, recurring);
-    findings::section(out, findings);
+    findings::section(out, &findings);
     refused(out, matrix);
     machine::host(out, page);
     machine::repeat(out, page);

@@ -138,7 +138,7 @@ impl ImageEntry {
     }
 }
 
-/// Prints images.
+/// Shows images.
 pub(super) struct Printer {
     pub(super) name: String,
     pub(super) pid: u32,

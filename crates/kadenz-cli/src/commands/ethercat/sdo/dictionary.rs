@@ -100,7 +100,7 @@ pub(super) fn list(options: &SdoListOptions) -> anyhow::Result<Dictionary> {
         let all = indices.map(|index| describe(objects, index, None));
         all.collect::<anyhow::Result<Vec<_>>>()
     })?;
-    answer(answered, objects)
+    Ok(answer(answered, objects))
 }
 
 pub(super) fn info(options: &Information) -> anyhow::Result<Dictionary> {
@@ -108,16 +108,16 @@ pub(super) fn info(options: &Information) -> anyhow::Result<Dictionary> {
     let (answered, object) = with_objects(&options.devices, &options.device, |objects, _| {
         describe(objects, index, sub)
     })?;
-    answer(answered, vec![object])
+    Ok(answer(answered, vec![object]))
 }
 
-fn answer(answered: AnsweringDevice, objects: Vec<ObjectReport>) -> anyhow::Result<Dictionary> {
-    Ok(Dictionary {
+fn answer(answered: AnsweringDevice, objects: Vec<ObjectReport>) -> Dictionary {
+    Dictionary {
         version: Version,
         segment: answered.segment,
         device: answered.device,
         objects,
-    })
+    }
 }
 
 /// Reads an object with all of its entries, or the wanted one.

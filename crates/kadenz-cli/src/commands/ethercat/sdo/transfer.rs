@@ -123,7 +123,7 @@ pub(super) fn read(options: &SdoReadOptions) -> anyhow::Result<Transfer> {
             bytes: objects.read(entry, how.complete)?,
         })
     })?;
-    answer(answered, entry, done)
+    Ok(answer(answered, entry, done))
 }
 
 pub(super) fn write(options: &SdoWriteOptions) -> anyhow::Result<Transfer> {
@@ -144,7 +144,7 @@ pub(super) fn write(options: &SdoWriteOptions) -> anyhow::Result<Transfer> {
             bytes,
         })
     })?;
-    answer(answered, entry, done)
+    Ok(answer(answered, entry, done))
 }
 
 /// Name and type of an entry from the dictionary of the device, which may have none; else from its ESI file.
@@ -170,12 +170,8 @@ fn is_damaged(error: &AccessError) -> bool {
     matches!(error, AccessError::Dictionary(DictionaryError::Damaged))
 }
 
-fn answer(
-    answered: AnsweringDevice,
-    entry: Address,
-    done: Transferred,
-) -> anyhow::Result<Transfer> {
-    Ok(Transfer {
+fn answer(answered: AnsweringDevice, entry: Address, done: Transferred) -> Transfer {
+    Transfer {
         version: Version,
         segment: answered.segment,
         device: answered.device,
@@ -186,7 +182,7 @@ fn answer(
         bytes: hex(&done.bytes),
         shown: done.r#type.shown(&done.bytes),
         name: done.name,
-    })
+    }
 }
 
 impl Answer for Transfer {

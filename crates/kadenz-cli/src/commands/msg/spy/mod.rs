@@ -110,7 +110,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         true => spy.live()?,
         false => spy.plainly(options)?,
     }
-    spy.receiver.note_missing();
+    spy.receiver
+        .notes_of_missing()
+        .iter()
+        .for_each(|it| output::note(it));
     Ok(Outcome::Kept)
 }
 

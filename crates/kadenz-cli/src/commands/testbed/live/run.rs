@@ -81,9 +81,8 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Reply> {
     let outcome = status.map_or(Outcome::Incomplete, |status| {
         Outcome::Program(as_a_shell_says(status))
     });
-    Ok(Reply::from(outcome)
-        .note(super::standing::lines(&at_end).join("\n"))
-        .notes(outcome::notes_of_run(&out)?))
+    let reply = Reply::from(outcome).note(super::standing::lines(&at_end).join("\n"));
+    Ok(outcome::with_notes_of_run(reply, &out))
 }
 
 fn host(options: &Options, topology: &Topology) -> anyhow::Result<usize> {

@@ -101,7 +101,7 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Reply> {
     super::keep_status(&out, &status)?;
     let run = out.clone();
     let reply = Reply::from(EndedTestbed { status, run });
-    Ok(reply.notes(outcome::notes_of_run(&out)?))
+    Ok(outcome::with_notes_of_run(reply, &out))
 }
 
 /// Waits for the end, and meanwhile publishes the testbed's status.
