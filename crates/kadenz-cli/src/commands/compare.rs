@@ -87,7 +87,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     };
     let reply = Reply::from(compared).notes(notes);
     Ok(match written {
-        Err(error) => reply.but(error.into()),
+        Err(error) => reply.and_error(error.into()),
         Ok(_) => reply
             .notes(page.map(|it| format!("report: {}", it.display())))
             .with(outcome),

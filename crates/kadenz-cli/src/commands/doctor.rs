@@ -129,7 +129,7 @@ fn restore() -> anyhow::Result<Reply> {
     });
     Ok(match left.is_empty() {
         true => reply,
-        false => reply.but(anyhow::anyhow!("{}", left.join("\n"))),
+        false => reply.and_error(anyhow::anyhow!("{}", left.join("\n"))),
     })
 }
 

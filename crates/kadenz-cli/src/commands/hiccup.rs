@@ -89,7 +89,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     })?;
     Ok(match outcome.program.filter(|status| !status.success()) {
         None => reply,
-        Some(status) => reply.but(anyhow::anyhow!(
+        Some(status) => reply.and_error(anyhow::anyhow!(
             "the measured program ended with {status}; what was measured until then is kept"
         )),
     })

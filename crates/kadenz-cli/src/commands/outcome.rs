@@ -245,11 +245,11 @@ pub(crate) fn notes_of_run(folder: &Path) -> anyhow::Result<[String; 2]> {
     Ok([run.to_string(), paths_of_run(folder, None)])
 }
 
-/// A reply with these notes, or with the error that hinders them.
+/// The reply with the notes of a run, or with the error of reading that run.
 pub(crate) fn with_notes_of_run(reply: Reply, folder: &Path) -> Reply {
     match notes_of_run(folder) {
         Ok(notes) => reply.notes(notes),
-        Err(error) => reply.but(error),
+        Err(error) => reply.and_error(error),
     }
 }
 

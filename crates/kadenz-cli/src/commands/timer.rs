@@ -270,6 +270,6 @@ impl SuiteOptions {
     fn report(&self, folder: &Path, run: &Run) -> anyhow::Result<Reply> {
         let reply = outcome::report_run(OutcomeOptions::of(folder, &self.measure))?;
         // A warning of the run names the reason.
-        Ok(reply.map(|it| it.or_incomplete(run.ended_by == Some(EndedBy::Failed))))
+        Ok(reply.map_outcome(|it| it.or_incomplete(run.ended_by == Some(EndedBy::Failed))))
     }
 }

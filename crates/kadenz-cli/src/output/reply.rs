@@ -5,15 +5,16 @@ use kadenz::report::text::Text;
 
 use super::{
     Outcome, complain, data, drawn, is_for_people, is_json, is_quiet, note, say_json, show,
+    with_causes,
 };
 
 /// The reply of a command: its answer, notes on it, and its outcome. A command whose reply is its answer alone, with
-/// the outcome kept, returns the answer. It is printed after the command has released what it used.
+/// the outcome kept, returns the answer. The program prints a reply after the command has released its resources.
 #[must_use]
 pub(crate) struct Reply {
     answer: Option<(Box<dyn Render>, Shown)>,
     notes: Vec<Note>,
-    end: anyhow::Result<Outcome>,
+    result: anyhow::Result<Outcome>,
 }
 
 /// An [`Answer`] of any type.
@@ -58,7 +59,7 @@ impl From<Outcome> for Reply {
         Self {
             answer: None,
             notes: Vec::new(),
-            end: Ok(outcome),
+            result: Ok(outcome),
         }
     }
 }
@@ -99,19 +100,19 @@ impl Reply {
 
     /// The same with this outcome.
     pub(crate) fn with(self, outcome: Outcome) -> Self {
-        self.map(|_| outcome)
+        self.map_outcome(|_| outcome)
     }
 
     /// The same with an outcome that depends on this one.
-    pub(crate) fn map(self, outcome: impl FnOnce(Outcome) -> Outcome) -> Self {
-        let end = self.end.map(outcome);
-        Self { end, ..self }
+    pub(crate) fn map_outcome(self, outcome: impl FnOnce(Outcome) -> Outcome) -> Self {
+        let result = self.result.map(outcome);
+        Self { result, ..self }
     }
 
     /// The same with an error, which is printed after the answer and its notes.
-    pub(crate) fn but(self, error: anyhow::Error) -> Self {
-        let end = Err(error);
-        Self { end, ..self }
+    pub(crate) fn and_error(self, error: anyhow::Error) -> Self {
+        let result = Err(error);
+        Self { result, ..self }
     }
 
     /// The same with a note on standard error.
@@ -136,19 +137,23 @@ impl Reply {
         texts.into_iter().fold(self, Self::complain)
     }
 
-    /// Prints the answer and its notes. An answer that JSON cannot hold is an error, after an error of the command.
+    /// Prints the answer and its notes. An answer that JSON cannot hold is an error, or a note beside the command's own.
     pub(crate) fn print(self) -> anyhow::Result<Outcome> {
         let answer = self.answer.as_ref();
-        let printed = answer.map(|(answer, how)| print(answer.as_ref(), how));
+        let printed = answer.map_or(Ok(()), |(answer, how)| print(answer.as_ref(), how));
         for it in &self.notes {
             match it {
                 Note::Usual(text) => note(text),
                 Note::Complaint(text) => complain(text),
             }
         }
-        let outcome = self.end?;
-        printed.transpose()?;
-        Ok(outcome)
+        match (self.result, printed) {
+            (Err(error), Err(unprinted)) => {
+                note(&with_causes(&unprinted));
+                Err(error)
+            }
+            (result, printed) => printed.and(result),
+        }
     }
 }
 

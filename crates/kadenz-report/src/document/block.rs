@@ -41,7 +41,7 @@ pub(crate) enum DocumentBlock {
     /// A sentence that introduces code, and the code to type or to write into a file.
     Code(String, String),
     /// The id of code, the words for it, and the code, with a button of a page that copies it.
-    Copied(String, String, String),
+    Copyable(String, String, String),
     /// What spoils or limits the result.
     Findings(Vec<Finding>),
     /// A warning, and the addresses and words of links to its reasons, for a page.

@@ -41,7 +41,7 @@ impl Document {
             | DocumentBlock::Headline(..)
             | DocumentBlock::Cards(_)
             | DocumentBlock::Columns(..)
-            | DocumentBlock::Copied(..)
+            | DocumentBlock::Copyable(..)
             | DocumentBlock::Drawing(_)
             | DocumentBlock::Link(..)
             | DocumentBlock::Notice(..)

@@ -298,9 +298,14 @@ impl Document {
     }
 
     /// Adds code for a page, with a button that copies it: the id of the code, and the words for it.
-    pub(crate) fn copied(self, id: impl Into<String>, what: impl Into<String>, code: &str) -> Self {
-        let copied = DocumentBlock::Copied(id.into(), what.into(), code.to_owned());
-        self.push_on(Some(Medium::Page), copied)
+    pub(crate) fn copyable(
+        self,
+        id: impl Into<String>,
+        what: impl Into<String>,
+        code: &str,
+    ) -> Self {
+        let copyable = DocumentBlock::Copyable(id.into(), what.into(), code.to_owned());
+        self.push_on(Some(Medium::Page), copyable)
     }
 
     /// Adds documents for a page that stand side by side, in columns of this class.

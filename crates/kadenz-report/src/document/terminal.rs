@@ -70,7 +70,7 @@ impl Part {
             | DocumentBlock::Headline(..)
             | DocumentBlock::Cards(_)
             | DocumentBlock::Columns(..)
-            | DocumentBlock::Copied(..)
+            | DocumentBlock::Copyable(..)
             | DocumentBlock::Drawing(_)
             | DocumentBlock::Heading(_)
             | DocumentBlock::Link(..)

@@ -111,7 +111,7 @@ fn command(index: usize, run: &RunOnPage<'_>) -> Document {
     }
     let line: Vec<_> = words.iter().map(|word| shell_quoted(word)).collect();
     let what = format!("the command of {}", run.label);
-    Document::new().copied(format!("command-{index}"), what, &line.join(" "))
+    Document::new().copyable(format!("command-{index}"), what, &line.join(" "))
 }
 
 fn parameters(run: &RunOnPage<'_>) -> Document {

@@ -98,7 +98,7 @@ pub(super) fn record(options: &Record) -> anyhow::Result<Reply> {
     match log.and_then(|log| log.finish()) {
         None => reply,
         Some(recorded) => Ok(with_log(
-            reply.unwrap_or_else(|error| Reply::from(Outcome::Kept).but(error)),
+            reply.unwrap_or_else(|error| Reply::from(Outcome::Kept).and_error(error)),
             &recorded,
         )),
     }

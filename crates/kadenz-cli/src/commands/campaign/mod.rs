@@ -92,7 +92,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     let ended = runs::measure(&mut campaign, options.stop_on_failure, &stop);
     let (reply, left) = runs::report_runs(&campaign)?;
     Ok(match (ended, campaign.failures(), left) {
-        (Err(error), ..) => reply.but(error),
+        (Err(error), ..) => reply.and_error(error),
         (Ok(()), 0, 0) => reply,
         (Ok(()), failed, _) => reply
             .complain(unfinished(&campaign, failed, left))

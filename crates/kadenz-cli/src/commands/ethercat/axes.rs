@@ -106,11 +106,11 @@ pub(crate) fn reset(options: &Reset) -> anyhow::Result<Reply> {
     Ok(match status.stage {
         StageName::Approaching | StageName::Playing => reply,
         StageName::Stopped => reply.with(Outcome::Missed),
-        StageName::BringingUp => reply.but(anyhow::anyhow!(
+        StageName::BringingUp => reply.and_error(anyhow::anyhow!(
             "the axes do not move: the segment of `{}` is brought up",
             running.name
         )),
-        StageName::Ending => reply.but(anyhow::anyhow!(
+        StageName::Ending => reply.and_error(anyhow::anyhow!(
             "the axes do not move: the loop `{}` is ending, and brings them to rest",
             running.name
         )),
@@ -121,7 +121,7 @@ pub(crate) fn reset(options: &Reset) -> anyhow::Result<Reply> {
             };
             // Where the control socket has no room to report devices, the text names axes only.
             let devices = running.client.devices().unwrap_or_default();
-            reply.but(anyhow::anyhow!(
+            reply.and_error(anyhow::anyhow!(
                 "the axes are reset and do not move {waited}: {}; they will as soon as that is over, unless `kadenz \
                  ethercat stop --loop {}` stops them",
                 few(&hindrances(&status, &devices)),

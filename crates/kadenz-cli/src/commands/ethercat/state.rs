@@ -123,7 +123,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
     });
     Ok(match refused {
         None => reply,
-        Some(error) => reply.but(error),
+        Some(error) => reply.and_error(error),
     })
 }
 

@@ -112,7 +112,7 @@ fn play(plan: &ExperimentPlan, output: &Output) -> anyhow::Result<Reply> {
             let before = report_runs(plan, &folder, &made);
             return Ok(before
                 .unwrap_or_else(|more| Reply::from(Outcome::Kept).note(format!("{more:#}")))
-                .but(error));
+                .and_error(error));
         }
     }
     let reply = report_runs(plan, &folder, &made)?;

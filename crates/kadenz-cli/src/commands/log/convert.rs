@@ -157,7 +157,7 @@ impl Whole<'_> {
         });
         let left_out = copied.leaves_out();
         let reply = copied.reply().notes(skipped);
-        Ok(reply.map(|it| it.or_incomplete(left_out)))
+        Ok(reply.map_outcome(|it| it.or_incomplete(left_out)))
     }
 
     fn into_tables(self, format: TableFormat) -> anyhow::Result<Reply> {

@@ -135,7 +135,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
         folder.display()
     );
     let reply = outcome::report_run(OutcomeOptions::of(&folder, &options.measure))?;
-    Ok(reply.map(|it| it.or_incomplete(!all_are_latencies(&counts))))
+    Ok(reply.map_outcome(|it| it.or_incomplete(!all_are_latencies(&counts))))
 }
 
 impl Options {

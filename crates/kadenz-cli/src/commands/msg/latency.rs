@@ -186,7 +186,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
         false => outcome::report_run(OutcomeOptions::of(&folder, &options.measure))?,
     };
     // A warning of the run names the side.
-    Ok(reply.map(|it| it.or_incomplete(run.ended_by == Some(EndedBy::Failed))))
+    Ok(reply.map_outcome(|it| it.or_incomplete(run.ended_by == Some(EndedBy::Failed))))
 }
 
 impl Options {

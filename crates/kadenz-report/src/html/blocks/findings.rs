@@ -5,8 +5,8 @@ use crate::figures::{capitalised, printed};
 use crate::html::markup::Markup;
 use crate::text::command_in;
 
-/// Writes findings in full, numbered after those before.
-pub(super) fn list(out: &mut Markup, findings: &[Finding], before: &mut usize) {
+/// Writes findings in full, the first with this number, and counts them.
+pub(super) fn list(out: &mut Markup, findings: &[Finding], number: &mut usize) {
     if findings.is_empty() {
         out.tag("<p class=\"fine\">").icon("kept");
         out.tag("The instrument found nothing to warn of.</p>");
@@ -14,8 +14,8 @@ pub(super) fn list(out: &mut Markup, findings: &[Finding], before: &mut usize) {
     }
     out.tag("<ul class=\"warnings\">");
     for finding in findings {
-        out.tag("<li").attr("id", format!("doubt-{before}"));
-        *before += 1;
+        out.tag("<li").attr("id", format!("doubt-{number}"));
+        *number += 1;
         out.tag(">").icon("warning").tag("<div><p>");
         out.text(printed(&capitalised(&finding.text))).tag("</p>");
         if let Some(it) = &finding.remedy {

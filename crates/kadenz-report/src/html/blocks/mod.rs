@@ -39,27 +39,27 @@ pub(super) fn section(out: &mut Markup, id: &str, title: &str, document: &Docume
 
 /// Writes the blocks of a document that a page shows.
 pub(super) fn write(out: &mut Markup, document: &Document) {
-    let mut before = Before {
+    let mut context = BlockContext {
         heading: "h3",
         findings: 0,
     };
-    blocks(out, document, &mut before);
+    blocks(out, document, &mut context);
 }
 
-/// What the blocks before one determine.
-struct Before {
+/// What earlier blocks of the document decide about the next one.
+struct BlockContext {
     /// The tag of a heading: the next level below the title of the section, or below the headline.
     heading: &'static str,
     /// The number of findings. Those of several runs are numbered on, so that no id comes twice.
     findings: usize,
 }
 
-fn blocks(out: &mut Markup, document: &Document, before: &mut Before) {
+fn blocks(out: &mut Markup, document: &Document, context: &mut BlockContext) {
     let blocks = document.blocks(Medium::Page);
-    blocks.for_each(|it| block(out, it, before));
+    blocks.for_each(|it| block(out, it, context));
 }
 
-fn block(out: &mut Markup, block: &DocumentBlock, before: &mut Before) {
+fn block(out: &mut Markup, block: &DocumentBlock, context: &mut BlockContext) {
     match block {
         DocumentBlock::Lead(text) => paragraph(out, "<p class=\"lead\">", text),
         DocumentBlock::Sentence(text) => paragraph(out, "<p>", text),
@@ -69,7 +69,7 @@ fn block(out: &mut Markup, block: &DocumentBlock, before: &mut Before) {
         }
         DocumentBlock::Headline(class, words) => {
             verdict::headline(out, class, words);
-            before.heading = "h2";
+            context.heading = "h2";
         }
         DocumentBlock::Answer(name, text) => {
             named(out, "<p class=\"answer\">", name, "</b>: ", text);
@@ -93,24 +93,24 @@ fn block(out: &mut Markup, block: &DocumentBlock, before: &mut Before) {
             out.element("pre", text.plain());
         }
         DocumentBlock::Heading(text) => {
-            out.element(before.heading, text);
+            out.element(context.heading, text);
         }
         DocumentBlock::List(items) => list(out, items),
         DocumentBlock::Code(sentence, code) => {
             paragraph(out, "<p class=\"hint\">", sentence);
             out.element("pre", code);
         }
-        DocumentBlock::Copied(id, what, code) => {
+        DocumentBlock::Copyable(id, what, code) => {
             out.copyable(id, what, code);
         }
-        DocumentBlock::Findings(all) => findings::list(out, all, &mut before.findings),
+        DocumentBlock::Findings(all) => findings::list(out, all, &mut context.findings),
         DocumentBlock::Notice(words, links) => findings::notice(out, words, links),
         DocumentBlock::Folded(summary, content) => {
             out.tag("<details>").element("summary", summary);
-            blocks(out, content, before);
+            blocks(out, content, context);
             out.tag("</details>");
         }
-        DocumentBlock::Columns(class, all) => columns(out, class, all, before),
+        DocumentBlock::Columns(class, all) => columns(out, class, all, context),
     }
 }
 
@@ -134,11 +134,11 @@ fn link(out: &mut Markup, text: &str, address: &str, words: &str) {
     out.text(words).tag("</a>.</p>");
 }
 
-fn columns(out: &mut Markup, class: &str, columns: &[Document], before: &mut Before) {
+fn columns(out: &mut Markup, class: &str, columns: &[Document], context: &mut BlockContext) {
     out.tag("<div").attr("class", class).tag(">");
     for column in columns {
         out.tag("<div>");
-        blocks(out, column, before);
+        blocks(out, column, context);
         out.tag("</div>");
     }
     out.tag("</div>");

@@ -111,12 +111,12 @@ fn how(permanent: &Permanent) -> Vec<Document> {
     let mut first =
         Document::new()
             .heading("Try it")
-            .copied("copy-try", "the command", &permanent.command);
+            .copyable("copy-try", "the command", &permanent.command);
     if let Some(parameters) = &permanent.kernel_parameters {
         first = first
             .heading("Keep the CPU free from the start")
             .hint("On the kernel’s command line:")
-            .copied("copy-kernel", "the kernel parameters", parameters);
+            .copyable("copy-kernel", "the kernel parameters", parameters);
     }
     if let Some(sentence) = &permanent.idle_states {
         first = first.hint(sentence);
@@ -124,7 +124,7 @@ fn how(permanent: &Permanent) -> Vec<Document> {
     let last = Document::new()
         .heading("For good")
         .hint("As a systemd unit:")
-        .copied("copy-unit", "the unit", permanent.unit.trim_end());
+        .copyable("copy-unit", "the unit", permanent.unit.trim_end());
     vec![first, last]
 }
 

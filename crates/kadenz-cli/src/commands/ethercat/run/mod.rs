@@ -260,7 +260,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Reply> {
         None => reply,
         Some(why) => reply
             .complain(format!("the axes stood at the end: {why}"))
-            .map(|it| Outcome::Missed.or_incomplete(it == Outcome::Incomplete)),
+            .map_outcome(|it| Outcome::Missed.or_incomplete(it == Outcome::Incomplete)),
     })
 }
 
